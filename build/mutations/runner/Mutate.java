@@ -119,7 +119,8 @@ public final class Mutate {
                     System.out.println(result.outcome().name().toLowerCase() + "  " + mutation.where() + result.detail());
                 }
             }
-            // A fault that has broken the JVM for the tests behind it would make them look as if they had noticed something.
+            // A fault that has broken the JVM for the tests behind it would make them look as if they had noticed
+            // something.
             requireGreen(jvm, group.getFirst().tests());
         } catch (TestsFail e) {
             for (Mutation mutation : group.subList(results.size(), group.size())) {
@@ -133,7 +134,10 @@ public final class Mutate {
         return results;
     }
 
-    /** How long the tests take without a fault, in nanoseconds. Tests that fail without one would take every fault for killed. */
+    /**
+     * How long the tests take without a fault, in nanoseconds. Tests that fail without one would take every fault for
+     * killed.
+     */
     private static long requireGreen(TestJvm jvm, List<String> tests) throws IOException, InterruptedException, TestsFail {
         TestJvm.Run run = jvm.run(Optional.empty(), tests, TIMEOUT_WITHOUT_FAULT_MILLIS);
         if (run.failure().isPresent()) {

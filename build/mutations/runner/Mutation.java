@@ -9,7 +9,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** One listed fault: text that is taken out of a source file, text that is put there, and the test classes that must notice it. */
+/**
+ * One listed fault: text that is taken out of a source file, text that is put there, and the test classes that must
+ * notice it.
+ */
 record Mutation(
         String list, Path file, List<String> tests, String name, List<String> old, List<String> put, Optional<String> survives) {
     private static final Path LISTS = Path.of("build", "mutations");

@@ -16,7 +16,10 @@ import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
-/** A JVM with a {@link Worker} in it that runs the tests of one module; started when it is needed and again when a fault has ended it. */
+/**
+ * A JVM with a {@link Worker} in it that runs the tests of one module; started when it is needed and again when a fault
+ * has ended it.
+ */
 final class TestJvm implements AutoCloseable {
     /** What a run of tests came to; {@code failure} names the first failure, if there was one. */
     record Run(int tests, Optional<String> failure, long nanos) {}
@@ -68,7 +71,10 @@ final class TestJvm implements AutoCloseable {
         }
     }
 
-    /** Runs tests, with the classes in {@code first} before all others. A run beyond its time counts as failed and ends the JVM. */
+    /**
+     * Runs tests, with the classes in {@code first} before all others. A run beyond its time counts as failed and ends
+     * the JVM.
+     */
     Run run(Optional<Path> first, List<String> tests, long timeoutMillis) throws IOException, InterruptedException {
         long began = System.nanoTime();
         String path = first.map(classes -> classes.toAbsolutePath() + "/:").orElse("") + project(module);
@@ -113,7 +119,8 @@ final class TestJvm implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "@" + Path.of("bin/java-flags").toAbsolutePath(),
-                // What the project compiles is loaded anew for each fault, so code that is compiled well is not used for long.
+                // What the project compiles is loaded anew for each fault, so code that is compiled well is not used
+                // for long.
                 "-XX:TieredStopAtLevel=1",
                 "-Djava.net.preferIPv4Stack=false",
                 "-XX:ErrorFile=/dev/null",

@@ -22,10 +22,10 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * The JVM that runs tests, for one fault after another. What the project compiles is loaded anew for each, the libraries once. It begins with a
- * line {@code ready} on the output. A line on the input is a class path, a tab, and names of test classes. For it the output has a line
- * {@code failed NAME} as soon as a test fails, and at the end {@code done TESTS LEFT}: how many tests passed, and how many threads a failed test
- * has left behind.
+ * The JVM that runs tests, for one fault after another. What the project compiles is loaded anew for each, the
+ * libraries once. It begins with a line {@code ready} on the output. A line on the input is a class path, a tab, and
+ * names of test classes. For it the output has a line {@code failed NAME} as soon as a test fails, and at the end
+ * {@code done TESTS LEFT}: how many tests passed, and how many threads a failed test has left behind.
  */
 final class Worker {
     private static final long SETTLE_MILLIS = 200;

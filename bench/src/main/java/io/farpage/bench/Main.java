@@ -21,7 +21,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.ParameterException;
 
-/** The program {@code page-bench}. Exit codes: 0 done, 1 could not be done, pages were wrong or a bound was exceeded, 2 wrong usage. */
+/**
+ * The program {@code page-bench}. Exit codes: 0 done, 1 could not be done, pages were wrong or a bound was exceeded, 2
+ * wrong usage.
+ */
 @Command(
         name = "page-bench",
         description = "Measures farpage.",

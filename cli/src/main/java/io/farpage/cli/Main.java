@@ -21,7 +21,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The program {@code farpage}. {@code bin/farpage} runs the programs below it without this one, so that each starts with its own AOT cache. */
+/**
+ * The program {@code farpage}. {@code bin/farpage} runs the programs below it without this one, so that each starts
+ * with its own AOT cache.
+ */
 @Command(
         name = "farpage",
         description =

@@ -18,8 +18,8 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code farpage train}: does what programs and commands do when they start, so that {@code build/aot-caches} can record which classes they
- * load.
+ * {@code farpage train}: does what programs and commands do when they start, so that {@code build/aot-caches} can
+ * record which classes they load.
  */
 @Command(
         name = "train",

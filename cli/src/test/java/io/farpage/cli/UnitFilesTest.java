@@ -22,7 +22,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The systemd units and the man page among the files of the packages. {@code make test-packages} looks at the same in the packages, and runs them. */
+/**
+ * The systemd units and the man page among the files of the packages. {@code make test-packages} looks at the same in
+ * the packages, and runs them.
+ */
 @Tag("portable")
 @Timeout(60)
 class UnitFilesTest {

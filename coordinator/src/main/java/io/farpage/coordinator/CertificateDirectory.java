@@ -22,7 +22,10 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** A CA and the certificates that it has issued, in one directory: {@code ca.pem}, {@code ca.key}, {@code NAME.pem}, {@code NAME.key}. */
+/**
+ * A CA and the certificates that it has issued, in one directory: {@code ca.pem}, {@code ca.key}, {@code NAME.pem},
+ * {@code NAME.key}.
+ */
 final class CertificateDirectory {
 
     private static final Duration COORDINATOR_LIFETIME = Duration.ofDays(365);
@@ -102,7 +105,10 @@ final class CertificateDirectory {
         return Pem.encode(issued) + Pem.encode(authority.certificate());
     }
 
-    /** Renews certificates for their keys; only the certificate's file changes, in one step. Gives those that were renewed. */
+    /**
+     * Renews certificates for their keys; only the certificate's file changes, in one step. Gives those that were
+     * renewed.
+     */
     Map<Path, X509Certificate> renew(boolean all) {
         CertificateAuthority authority = CertificateAuthority.read(caCertificate(), caKey());
         Map<Path, X509Certificate> renewed = new TreeMap<>();

@@ -16,7 +16,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 
-/** Writes what commands do on the coordinator's host into the coordinator's audit, whether the coordinator runs or not. */
+/**
+ * Writes what commands do on the coordinator's host into the coordinator's audit, whether the coordinator runs or not.
+ */
 final class CommandAudit {
 
     private static final Audit.Source SOURCE = new Audit.Source("coordinator", "");

@@ -89,7 +89,10 @@ public final class Coordinator implements AutoCloseable {
         return start(config, time, MvStore.open(config.get(Settings.DIRECTORY)), doors, Lead.ALONE);
     }
 
-    /** Starts the service of a coordinator that leads for a term; it answers nothing that may contradict the leader of the next one. */
+    /**
+     * Starts the service of a coordinator that leads for a term; it answers nothing that may contradict the leader of
+     * the next one.
+     */
     static Coordinator start(Config config, Time time, Doors doors, Term term, URI own) {
         return start(config, time, term.store(), doors, Lead.during(term, own));
     }

@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a coordinator that does not lead serves: its health, and refusals that name the leader. It forwards nothing, since a forwarded request would
- * come with the follower's certificate; clients call the leader themselves.
+ * What a coordinator that does not lead serves: its health, and refusals that name the leader. It forwards nothing,
+ * since a forwarded request would come with the follower's certificate; clients call the leader themselves.
  */
 final class Following implements AutoCloseable {
 

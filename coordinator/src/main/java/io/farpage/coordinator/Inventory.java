@@ -15,7 +15,10 @@ import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
-/** Reads an inventory file: {@code cluster: NAME} and {@code nodes:}, a list of {@code id}, {@code hostname}, {@code address}. */
+/**
+ * Reads an inventory file: {@code cluster: NAME} and {@code nodes:}, a list of {@code id}, {@code hostname},
+ * {@code address}.
+ */
 final class Inventory {
 
     private static final YAMLMapper YAML = YAMLMapper.builder()

@@ -44,7 +44,8 @@ final class JoinTokenCommand implements Callable<Integer> {
     }
 
     /**
-     * The command that a node's host runs, in bash. The token is its standard input, since all users of a host can read command lines.
+     * The command that a node's host runs, in bash. The token is its standard input, since all users of a host can read
+     * command lines.
      *
      * @param more options
      */

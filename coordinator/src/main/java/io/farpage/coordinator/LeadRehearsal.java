@@ -22,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts and ends a coordinator on an empty store of its own while this process follows, so that what a leader runs is loaded and partly compiled when this
- * process is elected. The store is in a temporary directory, and the port, which the system chooses, is on the loopback. It admits the same clients as the
- * coordinator that is configured, since what it serves reaches into this process: its log level, for one.
+ * Starts and ends a coordinator on an empty store of its own while this process follows, so that what a leader runs is
+ * loaded and partly compiled when this process is elected. The store is in a temporary directory, and the port, which
+ * the system chooses, is on the loopback. It admits the same clients as the coordinator that is configured, since what
+ * it serves reaches into this process: its log level, for one.
  */
 final class LeadRehearsal {
 
@@ -34,8 +35,8 @@ final class LeadRehearsal {
     private LeadRehearsal() {}
 
     /**
-     * Has one in the background, once the lease of a leader that was killed as this process began would have run out: on one host it would take time from the
-     * coordinator that takes over.
+     * Has one in the background, once the lease of a leader that was killed as this process began would have run out:
+     * on one host it would take time from the coordinator that takes over.
      *
      * @param follows whether this process still follows a leader then; otherwise there is none
      */

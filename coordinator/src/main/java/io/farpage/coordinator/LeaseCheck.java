@@ -6,7 +6,10 @@ import io.farpage.coordinator.cluster.Membership;
 import java.time.Duration;
 import java.util.function.Consumer;
 
-/** Marks nodes whose leases have run out as failed. A coordinator that an agent has seen more than commits nothing, so it fails no node. Used by one thread. */
+/**
+ * Marks nodes whose leases have run out as failed. A coordinator that an agent has seen more than commits nothing, so
+ * it fails no node. Used by one thread.
+ */
 final class LeaseCheck {
 
     private static final Duration SHORTEST = Duration.ofMillis(10);

@@ -17,7 +17,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code coordinator rebuild status|finish}: shows, and ends, the rebuild that {@code coordinator run --rebuild} began. */
+/**
+ * {@code coordinator rebuild status|finish}: shows, and ends, the rebuild that {@code coordinator run --rebuild} began.
+ */
 @Command(
         name = "rebuild",
         description = "Shows or ends the rebuild of a coordinator that was started with run --rebuild.",

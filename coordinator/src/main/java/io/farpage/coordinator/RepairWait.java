@@ -27,7 +27,10 @@ final class RepairWait {
         return new IllegalArgumentException("there is no space '%s'".formatted(space));
     }
 
-    /** Waits. Returns the state that it ended with: whole, or pages are lost, which no repair changes, or the time is over. */
+    /**
+     * Waits. Returns the state that it ended with: whole, or pages are lost, which no repair changes, or the time is
+     * over.
+     */
     Repair await(Duration most, ProgressOption option) throws CoordinatorException, InterruptedException {
         long end = System.nanoTime() + most.toNanos();
         Repair now = ask();

@@ -40,7 +40,10 @@ final class SharedRun {
     private final Supervision supervision;
     private Optional<Set<String>> rebuild;
 
-    /** @param rebuild the nodes that are to report before this coordinator serves in its first term; empty without {@code --rebuild} */
+    /**
+     * @param rebuild the nodes that are to report before this coordinator serves in its first term; empty without
+     *     {@code --rebuild}
+     */
     SharedRun(Config config, @Nullable Path portFile, Optional<Set<String>> rebuild) {
         if (config.get(Settings.LISTEN).port() == 0) {
             throw new ConfigException(
@@ -122,7 +125,10 @@ final class SharedRun {
         }
     }
 
-    /** Waits for the end of a term, and ends it if the leader's loop stands still: the lease is renewed all the same, so no other could be elected. */
+    /**
+     * Waits for the end of a term, and ends it if the leader's loop stands still: the lease is renewed all the same, so
+     * no other could be elected.
+     */
     static void awaitEnd(Term term, Supplier<Optional<String>> stalled) throws InterruptedException {
         while (!term.awaitEnd(STALL_CHECK)) {
             Optional<String> reason = stalled.get();

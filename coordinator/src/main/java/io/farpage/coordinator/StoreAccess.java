@@ -44,7 +44,8 @@ final class StoreAccess implements AutoCloseable {
     }
 
     /**
-     * Opens the store. One in etcd is opened as its leader, so that no coordinator that is started meanwhile writes to it.
+     * Opens the store. One in etcd is opened as its leader, so that no coordinator that is started meanwhile writes to
+     * it.
      *
      * @throws StoreException if it cannot be used, or a coordinator runs on it
      */

@@ -23,7 +23,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
-/** {@code coordinator token create|list|revoke}: the tokens of people and programs, in the store's directory or in etcd. */
+/**
+ * {@code coordinator token create|list|revoke}: the tokens of people and programs, in the store's directory or in etcd.
+ */
 @Command(
         name = "token",
         description =

@@ -1,4 +1,6 @@
-/** The coordinator: who is in the cluster, how links find each other, which pages live where. Never on the data path. */
+/**
+ * The coordinator: who is in the cluster, how links find each other, which pages live where. Never on the data path.
+ */
 @NullMarked
 package io.farpage.coordinator;
 

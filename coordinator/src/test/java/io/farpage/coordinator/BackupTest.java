@@ -194,7 +194,10 @@ class BackupTest {
         }
     }
 
-    /** A space has a row, its extents another, and the id after it is a counter: a copy of two moments would have one without the others. */
+    /**
+     * A space has a row, its extents another, and the id after it is a counter: a copy of two moments would have one
+     * without the others.
+     */
     private static void checkOneMoment(StoreCopy copy, int atLeast, int atMost) {
         SortedMap<String, String> spaces =
                 Optional.ofNullable(copy.tables().get("spaces")).orElseThrow();

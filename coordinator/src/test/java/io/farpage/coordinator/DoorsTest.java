@@ -19,7 +19,9 @@ class DoorsTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** Virtual threads that read the files of certificates: {@link Thread#getAllStackTraces} has platform threads alone. */
+    /**
+     * Virtual threads that read the files of certificates: {@link Thread#getAllStackTraces} has platform threads alone.
+     */
     private long readers() throws IOException {
         Path dump = directory.resolve("threads");
         ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)

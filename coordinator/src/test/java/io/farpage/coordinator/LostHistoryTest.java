@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An agent's client at coordinators that have lost, rolled back or copied the store, all real and on one port after another. */
+/**
+ * An agent's client at coordinators that have lost, rolled back or copied the store, all real and on one port after
+ * another.
+ */
 @Tag("portable")
 class LostHistoryTest {
 
@@ -143,7 +146,10 @@ class LostHistoryTest {
         ask();
     }
 
-    /** The copy's index passes what the agent saw, and its latest epoch begins beyond it; the coordinator's history tells. */
+    /**
+     * The copy's index passes what the agent saw, and its latest epoch begins beyond it; the coordinator's history
+     * tells.
+     */
     @Test
     void shouldNotObeyAnOlderCopyThatHasOvertakenTheAgentAndRestarted() throws Exception {
         running.close();

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** Requests that are sent once more because the first answer was lost, or that meet what another client has changed meanwhile. */
+/**
+ * Requests that are sent once more because the first answer was lost, or that meet what another client has changed
+ * meanwhile.
+ */
 @Tag("portable")
 class RepeatedRequestsTest {
 

@@ -15,7 +15,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** A coordinator in this process on a port that the system chose, its client, and plain HTTP for what the client would not send. */
+/**
+ * A coordinator in this process on a port that the system chose, its client, and plain HTTP for what the client would
+ * not send.
+ */
 public final class Running implements AutoCloseable {
 
     final FakeTime time;

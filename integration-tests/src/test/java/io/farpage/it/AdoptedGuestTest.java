@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The agent of a running guest is killed and started again, with a keeper: the guest goes on, and never sees a wrong page. */
+/**
+ * The agent of a running guest is killed and started again, with a keeper: the guest goes on, and never sees a wrong
+ * page.
+ */
 @NeedsUserfaultfd
 class AdoptedGuestTest {
     private static final int PAGE = 4096;

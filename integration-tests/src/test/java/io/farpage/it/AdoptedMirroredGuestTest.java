@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The agent of a guest whose pages have two homes is killed and started again, also while a home fails or another one joins. */
+/**
+ * The agent of a guest whose pages have two homes is killed and started again, also while a home fails or another one
+ * joins.
+ */
 @NeedsUserfaultfd
 class AdoptedMirroredGuestTest {
     private static final int PAGE = 4096;
@@ -79,7 +82,10 @@ class AdoptedMirroredGuestTest {
         return guests;
     }
 
-    /** The coordinator drops the home when its lease has run out: until then no process has the space, and could ask for that. */
+    /**
+     * The coordinator drops the home when its lease has run out: until then no process has the space, and could ask for
+     * that.
+     */
     @Test
     void shouldGoOnWithItsGuestWhenAHomeIsKilledWithTheAgent() throws Exception {
         Guests guests = attach("\"b\", \"c\"", "b", "c");

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The agent of a guest whose space is encrypted is killed and started again: what the guest reads then, and what the guest after it reads, opens and is right. */
+/**
+ * The agent of a guest whose space is encrypted is killed and started again: what the guest reads then, and what the
+ * guest after it reads, opens and is right.
+ */
 @NeedsUserfaultfd
 class AdoptedSealedGuestTest {
     private static final long PAGE = 4096;
@@ -152,7 +155,10 @@ class AdoptedSealedGuestTest {
         System.out.printf("the guest went on after %.1f s%n", ram.awaitProgress(killed) / 1e9);
     }
 
-    /** As the next guest reads the pages. Its own are zeros at last, so that the guest after it, whose shadow begins with zeros, finds these. */
+    /**
+     * As the next guest reads the pages. Its own are zeros at last, so that the guest after it, whose shadow begins
+     * with zeros, finds these.
+     */
     private void compare(PageVersions left) throws Exception {
         Path socket = attach();
         try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {

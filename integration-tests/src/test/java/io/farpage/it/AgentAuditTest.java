@@ -30,7 +30,9 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What a real agent writes into its audit: links, handoffs, connections that are refused, and what REST has changed. */
+/**
+ * What a real agent writes into its audit: links, handoffs, connections that are refused, and what REST has changed.
+ */
 @Tag("soak")
 class AgentAuditTest {
 

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Agents as they are without configuration: no TCP port for their REST API, and commands that use their Unix sockets. */
+/**
+ * Agents as they are without configuration: no TCP port for their REST API, and commands that use their Unix sockets.
+ */
 @Tag("portable")
 class AgentSocketTest {
 

@@ -237,8 +237,8 @@ class ArchitectureTest {
     }
 
     /**
-     * A wait of a fixed time, the same on a loaded machine, fails there. Time in the simulation is virtual, and passes as the simulation wants. The classes
-     * are those that are compiled beside these.
+     * A wait of a fixed time, the same on a loaded machine, fails there. Time in the simulation is virtual, and passes
+     * as the simulation wants. The classes are those that are compiled beside these.
      */
     @Test
     void shouldWaitInTestsByDeadlinesThatScale() throws IOException {

@@ -38,7 +38,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** VMMs that change their mappings while they are paged: every thread goes on, every page is as it was, and no other guest waits. */
+/**
+ * VMMs that change their mappings while they are paged: every thread goes on, every page is as it was, and no other
+ * guest waits.
+ */
 class ChangingRamTest {
     private static final int LOCAL_PAGES = 64;
     private static final int PAGES = 512;

@@ -37,7 +37,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 class CloudHypervisorTest {
     private static final int SMALL = 4096;
     private static final int LARGE = 2 << 20;
-    /** Below and above the hole for devices, as a virtual machine with more than 3 GiB has its RAM; the second one is backed by hugepages. */
+    /**
+     * Below and above the hole for devices, as a virtual machine with more than 3 GiB has its RAM; the second one is
+     * backed by hugepages.
+     */
     private static final List<Range> RANGES = List.of(new Range(0, 1024, SMALL), new Range(1L << 32, 3, LARGE));
 
     private static final int BYTES = 1024 * SMALL + 3 * LARGE;

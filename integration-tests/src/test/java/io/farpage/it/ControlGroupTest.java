@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A VMM whose control group has less memory than the guest may have resident. The kernel ends a process whose group is full. */
+/**
+ * A VMM whose control group has less memory than the guest may have resident. The kernel ends a process whose group is
+ * full.
+ */
 @NeedsUserfaultfd
 class ControlGroupTest {
     private static final long MIB = 1 << 20;

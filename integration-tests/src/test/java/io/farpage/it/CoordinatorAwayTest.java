@@ -32,7 +32,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What agents do without a coordinator: what they did before. In order, because the last test takes the coordinator's store away. */
+/**
+ * What agents do without a coordinator: what they did before. In order, because the last test takes the coordinator's
+ * store away.
+ */
 @Tag("portable")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class CoordinatorAwayTest {

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** More connections than an agent has descriptors: its guest is served, its log stays short, links come up, and it recovers. */
+/**
+ * More connections than an agent has descriptors: its guest is served, its log stays short, links come up, and it
+ * recovers.
+ */
 @NeedsUserfaultfd
 @Tag("soak")
 class DescriptorExhaustionTest {

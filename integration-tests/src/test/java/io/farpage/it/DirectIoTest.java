@@ -30,7 +30,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A VMM in C that reads its disk into guest RAM by direct I/O, without the preloaded library; every block is checked word by word. */
+/**
+ * A VMM in C that reads its disk into guest RAM by direct I/O, without the preloaded library; every block is checked
+ * word by word.
+ */
 class DirectIoTest {
     private static final long MIB = 1 << 20;
     private static final long MEMORY = 64 * MIB;
@@ -108,7 +111,9 @@ class DirectIoTest {
         run(mode, Integer.toString(runs), runs);
     }
 
-    /** More than a million blocks that are read with O_DIRECT. {@code -Dfarpage.soak.percent=1000}: ten times as many. */
+    /**
+     * More than a million blocks that are read with O_DIRECT. {@code -Dfarpage.soak.percent=1000}: ten times as many.
+     */
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({

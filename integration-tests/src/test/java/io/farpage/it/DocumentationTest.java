@@ -83,7 +83,10 @@ class DocumentationTest {
                         .toList());
     }
 
-    /** A value before all words, or behind them, may be anything: to look for it at each character of the sources takes most of a minute. */
+    /**
+     * A value before all words, or behind them, may be anything: to look for it at each character of the sources takes
+     * most of a minute.
+     */
     private static Pattern inSources(String message) {
         return Pattern.compile(Arrays.stream(message.replaceAll("^…|…$", "").split("…", -1))
                 .map(Pattern::quote)

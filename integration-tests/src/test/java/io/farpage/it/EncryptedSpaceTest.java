@@ -301,7 +301,9 @@ class EncryptedSpaceTest {
         }
     }
 
-    /** A guest whose home lies about every page that it has. Returns how many lies were told, all of which were noticed. */
+    /**
+     * A guest whose home lies about every page that it has. Returns how many lies were told, all of which were noticed.
+     */
     private int lieToAGuest(int round) throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime()) + round;
         SplittableRandom random = new SplittableRandom(seed);

@@ -33,8 +33,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Three coordinators on three members of etcd, agents with a guest that pages, and clients that change things, while coordinators and members are killed, stopped
- * and cut off in an order that a seed decides. {@code -Dfarpage.seed=N} repeats it, {@code -Dfarpage.kinds=KILL_LEADER} draws from these alone.
+ * Three coordinators on three members of etcd, agents with a guest that pages, and clients that change things, while
+ * coordinators and members are killed, stopped and cut off in an order that a seed decides. {@code -Dfarpage.seed=N}
+ * repeats it, {@code -Dfarpage.kinds=KILL_LEADER} draws from these alone.
  */
 @NeedsUserfaultfd
 @Tag("soak")

@@ -25,7 +25,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A program in C that resumes a snapshot as Firecracker's sources do; see {@code src/test/c/firecracker_peer.c}. {@link FirecrackerTest} has Firecracker itself. */
+/**
+ * A program in C that resumes a snapshot as Firecracker's sources do; see {@code src/test/c/firecracker_peer.c}.
+ * {@link FirecrackerTest} has Firecracker itself.
+ */
 @NeedsUserfaultfd
 class FirecrackerPeerTest {
     private static final int PAGE = 4096;

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Firecracker itself: a microVM is saved, its memory goes to a space whose pages are on another node, and another Firecracker resumes it there. Its guest
- * compares 64 MiB, pass after pass, and counts on from where it was saved.
+ * Firecracker itself: a microVM is saved, its memory goes to a space whose pages are on another node, and another
+ * Firecracker resumes it there. Its guest compares 64 MiB, pass after pass, and counts on from where it was saved.
  */
 @Tag("soak")
 @NeedsUserfaultfd

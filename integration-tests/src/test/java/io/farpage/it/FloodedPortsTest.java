@@ -37,8 +37,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Every port of a cluster with certificates, abused by plain sockets of a stranger. Other clients of the same port, and fetches of pages, are served as before; and
- * the operator reads why the stranger is refused.
+ * Every port of a cluster with certificates, abused by plain sockets of a stranger. Other clients of the same port, and
+ * fetches of pages, are served as before; and the operator reads why the stranger is refused.
  */
 @Tag("portable")
 @Timeout(300)
@@ -48,7 +48,9 @@ class FloodedPortsTest {
     private static final int FEWEST_REQUESTS = 100;
     private static final double FACTOR = 5;
     private static final double SLACK_MILLIS = 50;
-    /** On a machine with other work a window may be disturbed; a port that does not serve is disturbed in all of them. */
+    /**
+     * On a machine with other work a window may be disturbed; a port that does not serve is disturbed in all of them.
+     */
     private static final int WINDOWS = 4;
 
     /** {@code limits.address_connections} here. */
@@ -263,8 +265,9 @@ class FloodedPortsTest {
     }
 
     /**
-     * Latency does not tell whether a port bounds what a stranger holds: connections that say nothing cost the others nothing until descriptors or memory run out. So
-     * the connections that the process has accepted are counted. The flood holds more of them than are allowed, except on the Unix socket.
+     * Latency does not tell whether a port bounds what a stranger holds: connections that say nothing cost the others
+     * nothing until descriptors or memory run out. So the connections that the process has accepted are counted. The
+     * flood holds more of them than are allowed, except on the Unix socket.
      */
     private void requireBounded(Door door, int before) {
         int allowed = switch (door) {

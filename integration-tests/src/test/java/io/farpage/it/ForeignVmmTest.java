@@ -23,8 +23,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A VMM that is not ours, in C, with an eighth of its memory here: loads, stores and holes at random and a shadow copy, while the coordinator
- * is killed and started again with its store, and the home's agent is stopped and goes on.
+ * A VMM that is not ours, in C, with an eighth of its memory here: loads, stores and holes at random and a shadow copy,
+ * while the coordinator is killed and started again with its store, and the home's agent is stopped and goes on.
  */
 @Tag("soak")
 class ForeignVmmTest {

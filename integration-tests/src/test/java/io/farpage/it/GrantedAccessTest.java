@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * A node that is linked with a home and holds the key of one space reaches that space, byte for byte, and nothing else; and nothing once it is detached.
- * It is a soft device of the test's own that posts any address with any key.
+ * A node that is linked with a home and holds the key of one space reaches that space, byte for byte, and nothing else;
+ * and nothing once it is detached. It is a soft device of the test's own that posts any address with any key.
  */
 @Tag("portable")
 @ExtendWith(TwoNodes.class)

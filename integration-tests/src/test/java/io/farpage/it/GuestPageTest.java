@@ -29,7 +29,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.opentest4j.AssertionFailedError;
 
-/** What a browser shows of a guest that runs on remote memory, from its faults to the charts; and of a node that is killed. */
+/**
+ * What a browser shows of a guest that runs on remote memory, from its faults to the charts; and of a node that is
+ * killed.
+ */
 @NeedsUserfaultfd
 @Tag("soak")
 class GuestPageTest {
@@ -144,7 +147,10 @@ class GuestPageTest {
         assertTrue(guests.status("vm1").get("faults").asLong() > 0);
     }
 
-    /** The agent's map says what the guest has done: it has not touched the last quarter, and 512 of 2,048 pages are resident. */
+    /**
+     * The agent's map says what the guest has done: it has not touched the last quarter, and 512 of 2,048 pages are
+     * resident.
+     */
     private static void checkMap(Cluster three) throws Exception {
         GuestFigures.OfGuest guest =
                 three.client().guestFigures("vm1").orElseThrow().guests().getFirst();

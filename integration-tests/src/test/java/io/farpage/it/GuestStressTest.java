@@ -145,7 +145,10 @@ class GuestStressTest {
         }
     }
 
-    /** The home stands still for longer than the deadline, the link is lost, the coordinator is killed: the guest waits, and goes on. */
+    /**
+     * The home stands still for longer than the deadline, the link is lost, the coordinator is killed: the guest waits,
+     * and goes on.
+     */
     @Test
     @Tag("soak")
     @Tag("long")

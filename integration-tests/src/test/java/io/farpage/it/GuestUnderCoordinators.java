@@ -31,8 +31,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A guest runs with a quarter of its memory local, and other spaces hold pages, while coordinators are lost, rolled back or doubled. The guest and the
- * pages go on.
+ * A guest runs with a quarter of its memory local, and other spaces hold pages, while coordinators are lost, rolled
+ * back or doubled. The guest and the pages go on.
  */
 abstract class GuestUnderCoordinators {
     static final int THREADS = 2;

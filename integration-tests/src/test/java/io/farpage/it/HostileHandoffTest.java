@@ -45,7 +45,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The socket on which a VMM hands its memory over: a peer that sends nonsense, slowly, or to the wrong path stops no other VMM. */
+/**
+ * The socket on which a VMM hands its memory over: a peer that sends nonsense, slowly, or to the wrong path stops no
+ * other VMM.
+ */
 class HostileHandoffTest {
     private static final int PAGES = 64;
     private static final long BYTES = PAGES * 4096L;

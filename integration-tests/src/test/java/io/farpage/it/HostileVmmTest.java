@@ -106,7 +106,10 @@ class HostileVmmTest {
         }
     }
 
-    /** The pager reads the file on the shard's thread: a file server that does not answer would stop every guest of the shard. */
+    /**
+     * The pager reads the file on the shard's thread: a file server that does not answer would stop every guest of the
+     * shard.
+     */
     @Test
     void shouldRefuseAMemoryFileWhosePagesAreNotMemory() throws IOException {
         String json = "[{\"base_host_virt_addr\":4096,\"size\":%d,\"offset\":0}]".formatted(BYTES);

@@ -35,7 +35,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Guests whose memory has pages of 2 MiB. There are fewer hugepages than the guests have pages, so eviction must free them in truth. */
+/**
+ * Guests whose memory has pages of 2 MiB. There are fewer hugepages than the guests have pages, so eviction must free
+ * them in truth.
+ */
 @NeedsUserfaultfd
 class HugepageGuestTest {
     private static final int PAGE = 2 << 20;
@@ -211,7 +214,10 @@ class HugepageGuestTest {
         }
     }
 
-    /** Pages that have arrived and cannot be installed must not keep the staging memory that eviction needs to make room for them. */
+    /**
+     * Pages that have arrived and cannot be installed must not keep the staging memory that eviction needs to make room
+     * for them.
+     */
     @Test
     @Tag("soak")
     void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {

@@ -42,7 +42,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three hosts with certificates: the five commands of the guide, on three addresses of loopback. And join tokens that do not count. */
+/**
+ * Three hosts with certificates: the five commands of the guide, on three addresses of loopback. And join tokens that
+ * do not count.
+ */
 @Tag("portable")
 class JoinTest {
     private static final Path GUIDE = Path.of(System.getProperty("farpage.root"), "docs", "security.md");
@@ -113,7 +116,9 @@ class JoinTest {
         });
     }
 
-    /** The commands of the guide, each with the host that it is for, with this test's directories, addresses and port. */
+    /**
+     * The commands of the guide, each with the host that it is for, with this test's directories, addresses and port.
+     */
     private List<String[]> commands() throws Exception {
         String guide = Files.readString(GUIDE);
         try (Stream<String> lines = guide.lines()) {

@@ -27,8 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The manifests that are rendered from the chart, held against Kubernetes' own model of its API and against the programs that they run. The system property
- * farpage.manifests names a folder of others, as make test-kubernetes does with what it renders.
+ * The manifests that are rendered from the chart, held against Kubernetes' own model of its API and against the
+ * programs that they run. The system property farpage.manifests names a folder of others, as make test-kubernetes does
+ * with what it renders.
  */
 class KubernetesTest {
     private static final Path ROOT =

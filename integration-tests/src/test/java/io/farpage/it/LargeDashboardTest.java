@@ -35,7 +35,10 @@ class LargeDashboardTest {
     private static final long POOL = 1 << 20;
     private static final int AT_ONCE = 16;
 
-    /** Nodes that are shown above all others, in this order: leaving, joining, and with a full pool. None is on the first page of ids. */
+    /**
+     * Nodes that are shown above all others, in this order: leaving, joining, and with a full pool. None is on the
+     * first page of ids.
+     */
     private static final List<String> FIRST =
             List.of("n0070", "n0080", "n0090", "n0075", "n0085", "n0095", "n0060", "n0099");
 

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Latencies of real faults, in the log of an agent and as {@code page-agent latency} shows them, against what the agent's status says. */
+/**
+ * Latencies of real faults, in the log of an agent and as {@code page-agent latency} shows them, against what the
+ * agent's status says.
+ */
 @NeedsUserfaultfd
 class LatencyTest {
     private static final int PAGES = 1024;

@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** The hook and the domain of docs/vmm-integration.md, with a libvirtd of this test's own and Debian's QEMU, whose firmware touches the guest's RAM. */
+/**
+ * The hook and the domain of docs/vmm-integration.md, with a libvirtd of this test's own and Debian's QEMU, whose
+ * firmware touches the guest's RAM.
+ */
 @NeedsUserfaultfd
 @Tag("soak")
 @Tag("long")

@@ -131,7 +131,10 @@ class LinksOnDemandTest {
                 "a offers no link to c");
     }
 
-    /** The home keeps its pool over its death; both agents that had a link to it read again, and those without one make none. */
+    /**
+     * The home keeps its pool over its death; both agents that had a link to it read again, and those without one make
+     * none.
+     */
     @Test
     @Tag("soak")
     void shouldLinkAgainWithAHomeThatDiedAndHasReturned() throws Exception {

@@ -18,7 +18,10 @@ import tools.jackson.databind.json.JsonMapper;
 /** The log of a service in JSON, and its level, which changes while the service runs. */
 @Tag("portable")
 class LogTest {
-    /** Registers a node that never sends a heartbeat, and waits until its lease has run out, of which the coordinator warns. */
+    /**
+     * Registers a node that never sends a heartbeat, and waits until its lease has run out, of which the coordinator
+     * warns.
+     */
     private static void lose(Rest coordinator, String node, int incarnation) {
         coordinator
                 .sendJson("PUT", "/api/v1/nodes/" + node, """

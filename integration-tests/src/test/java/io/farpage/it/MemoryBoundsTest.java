@@ -20,7 +20,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is sent to a service whose heap is small: it refuses what does not fit, lives on, and starts again with what it has stored. */
+/**
+ * What is sent to a service whose heap is small: it refuses what does not fit, lives on, and starts again with what it
+ * has stored.
+ */
 class MemoryBoundsTest {
     private static final String REGISTRATION = """
             {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,\

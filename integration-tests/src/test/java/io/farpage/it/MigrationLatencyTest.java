@@ -35,7 +35,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What migration by heat gains a guest whose hot extents share one home, and what it costs one whose load is even. Prints both. */
+/**
+ * What migration by heat gains a guest whose hot extents share one home, and what it costs one whose load is even.
+ * Prints both.
+ */
 @Timeout(400)
 @NeedsUserfaultfd
 @Tag("soak")
@@ -160,8 +163,9 @@ class MigrationLatencyTest {
     }
 
     /**
-     * Each home may send and receive 100 Mbit/s. Nine tenths of the reads are of a fifth of the extents, and all are on one home at first. A decision every two
-     * seconds, so that what follows the moves fits in: the minute of their rest, and one in which they might move again.
+     * Each home may send and receive 100 Mbit/s. Nine tenths of the reads are of a fifth of the extents, and all are on
+     * one home at first. A decision every two seconds, so that what follows the moves fits in: the minute of their
+     * rest, and one in which they might move again.
      */
     @Test
     void shouldMakeReadsFasterByMovingHotExtentsOfOneHomeAndLeaveThemThere() throws Exception {
@@ -227,9 +231,11 @@ class MigrationLatencyTest {
     }
 
     /**
-     * Guests of each of three homes, all with the same load, and links without a limit, so that whatever migration costs is missing from the reads. Half of the guests
-     * have spaces that were made without migration, of one extent, and half with it, of {@value #EVEN_EXTENTS}. Short windows in which the one or the other half is read take
-     * turns, so that both have the same of what else the host does. The coordinator decides all the while; what it uses is told apart.
+     * Guests of each of three homes, all with the same load, and links without a limit, so that whatever migration
+     * costs is missing from the reads. Half of the guests have spaces that were made without migration, of one extent,
+     * and half with it, of {@value #EVEN_EXTENTS}. Short windows in which the one or the other half is read take turns,
+     * so that both have the same of what else the host does. The coordinator decides all the while; what it uses is
+     * told apart.
      */
     @Test
     void shouldCostAnEvenLoadLittle() throws Exception {

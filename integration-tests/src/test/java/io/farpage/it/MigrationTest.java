@@ -119,7 +119,10 @@ class MigrationTest {
                 .orElseThrow();
     }
 
-    /** Three homes with as much room, the hot extents of the guest all on b. The others hold as much, which no guest uses. */
+    /**
+     * Three homes with as much room, the hot extents of the guest all on b. The others hold as much, which no guest
+     * uses.
+     */
     private PagedRam skewed() throws CoordinatorException {
         create("vm", PAGES, "b");
         create("c-unused", PAGES, "c");

@@ -145,7 +145,10 @@ class MirroredHomesTest {
         }
     }
 
-    /** Prints how long the guest's longest access took: of threads that only read, which need no home to take a WRITE, and of threads that also store. */
+    /**
+     * Prints how long the guest's longest access took: of threads that only read, which need no home to take a WRITE,
+     * and of threads that also store.
+     */
     @Test
     @Timeout(1800)
     @Tag("soak")

@@ -25,8 +25,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The RAM of a KVM guest that stores at random is copied in rounds of KVM's dirty log, as precopy migration does, while an eighth of it is
- * resident. The copy must be the RAM, word by word, and the RAM what the stores made it.
+ * The RAM of a KVM guest that stores at random is copied in rounds of KVM's dirty log, as precopy migration does, while
+ * an eighth of it is resident. The copy must be the RAM, word by word, and the RAM what the stores made it.
  */
 @NeedsUserfaultfd
 class PrecopyTest {

@@ -33,7 +33,10 @@ class ProgressOnTerminalTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** Runs a command whose standard output is a file, and its standard error a terminal. Gives what the terminal has got. */
+    /**
+     * Runs a command whose standard output is a file, and its standard error a terminal. Gives what the terminal has
+     * got.
+     */
     private ChildJvm onTerminal(String term, List<String> command) {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/script")), "script(1) is not installed; apt install bsdutils");
         Path lib = ROOT.resolve("target/farpage/lib");

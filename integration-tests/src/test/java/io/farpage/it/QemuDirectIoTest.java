@@ -34,8 +34,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A Linux guest in an unmodified QEMU with 64 of its 512 MiB resident reads a virtio-blk disk under memory pressure. Every block of the disk
- * carries its number and words that follow from it, and the guest compares every word. Each case opens the disk in another way.
+ * A Linux guest in an unmodified QEMU with 64 of its 512 MiB resident reads a virtio-blk disk under memory pressure.
+ * Every block of the disk carries its number and words that follow from it, and the guest compares every word. Each
+ * case opens the disk in another way.
  */
 @Tag("soak")
 @NeedsUserfaultfd
@@ -105,9 +106,9 @@ class QemuDirectIoTest {
     }
 
     /**
-     * A guest that hangs before its first process runs is started again. QEMU's TCG with a thread for each vCPU does that now and then, with RAM of
-     * its own as well: a vCPU executes an instruction that the kernel on the other vCPU has just patched, without end. A guest that hangs later
-     * fails the test.
+     * A guest that hangs before its first process runs is started again. QEMU's TCG with a thread for each vCPU does
+     * that now and then, with RAM of its own as well: a vCPU executes an instruction that the kernel on the other vCPU
+     * has just patched, without end. A guest that hangs later fails the test.
      */
     @ParameterizedTest
     @CsvSource({"none, threads", "none, native", "none, io_uring", "writeback, threads"})
@@ -212,7 +213,9 @@ class QemuDirectIoTest {
         return true;
     }
 
-    /** Where the threads of a process are in the kernel: tells a vCPU that waits for a page from a guest that is slow. */
+    /**
+     * Where the threads of a process are in the kernel: tells a vCPU that waits for a page from a guest that is slow.
+     */
     private static String stacks(long pid) throws IOException {
         StringBuilder stacks = new StringBuilder();
         try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {

@@ -25,7 +25,10 @@ class QemuRefusalsTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** Memory that is plugged in has a backend of its own. A destination of postcopy migration needs a userfaultfd of its own. */
+    /**
+     * Memory that is plugged in has a backend of its own. A destination of postcopy migration needs a userfaultfd of
+     * its own.
+     */
     @Test
     void shouldRefuseMemoryHotplugAndPostcopyMigrationAndGoOn() {
         assumeTrue(

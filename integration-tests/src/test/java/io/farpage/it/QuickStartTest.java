@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands that docs/quick-start.md gives for one machine, as they are pasted, in a network namespace, where port 7400 is free. */
+/**
+ * The commands that docs/quick-start.md gives for one machine, as they are pasted, in a network namespace, where port
+ * 7400 is free.
+ */
 @Tag("soak")
 class QuickStartTest {
     private static final Path ROOT =

@@ -39,8 +39,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A guest whose threads compare every page that they read, while homes, links, the coordinator and the guest's agent fail in an order that a seed decides.
- * {@code -Dfarpage.seed=N} repeats it, {@code -Dfarpage.failures=N} has so many failures, and {@code -Dfarpage.kinds=KILL_HOME,STOP_HOME} draws from these alone.
+ * A guest whose threads compare every page that they read, while homes, links, the coordinator and the guest's agent
+ * fail in an order that a seed decides. {@code -Dfarpage.seed=N} repeats it, {@code -Dfarpage.failures=N} has so many
+ * failures, and {@code -Dfarpage.kinds=KILL_HOME,STOP_HOME} draws from these alone.
  */
 @NeedsUserfaultfd
 class RandomFailuresTest {
@@ -330,7 +331,10 @@ class RandomFailuresTest {
         }
     }
 
-    /** Each page that the guest cannot have is named in the log of its agent, and its extent is lost in the coordinator's eyes. */
+    /**
+     * Each page that the guest cannot have is named in the log of its agent, and its extent is lost in the
+     * coordinator's eyes.
+     */
     private void checkAnnounced(String space, CheckedPages load) throws CoordinatorException {
         if (load.lost().isEmpty()) {
             return;

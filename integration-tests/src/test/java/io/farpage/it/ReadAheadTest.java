@@ -22,7 +22,10 @@ class ReadAheadTest {
     private static final int PAGE = 4096;
     private static final int APART = 16;
 
-    /** Windows of 1, 4, 8, 16, 32 and then 32 pages reach the end with 20; a stream that starts anew at each page has four times as many. */
+    /**
+     * Windows of 1, 4, 8, 16, 32 and then 32 pages reach the end with 20; a stream that starts anew at each page has
+     * four times as many.
+     */
     private static final int FEW = 30;
 
     @TempDir

@@ -50,8 +50,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Each cell of the table of refusals in docs/security.md, made to happen: the answer is that of the cell, the log of the port's program has the line of the guide, whole,
- * and its audit has a line with the same reason. Attempts that meet deadlines of 5 and 10 s begin before all others and are waited for last.
+ * Each cell of the table of refusals in docs/security.md, made to happen: the answer is that of the cell, the log of
+ * the port's program has the line of the guide, whole, and its audit has a line with the same reason. Attempts that
+ * meet deadlines of 5 and 10 s begin before all others and are waited for last.
  */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

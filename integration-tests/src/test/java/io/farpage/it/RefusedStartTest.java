@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A program that cannot start prints one line for each fault, ends with a code that is not 0, and leaves nothing behind. */
+/**
+ * A program that cannot start prints one line for each fault, ends with a code that is not 0, and leaves nothing
+ * behind.
+ */
 @ExtendWith(TwoNodes.class)
 class RefusedStartTest {
     private static final int MEMORY_FACTOR = 4;
@@ -237,7 +240,10 @@ class RefusedStartTest {
         assertEquals(List.of(messages), lines);
     }
 
-    /** Waits for a program that cannot start. Returns its messages; anything else that is not a line of its log is a failure. */
+    /**
+     * Waits for a program that cannot start. Returns its messages; anything else that is not a line of its log is a
+     * failure.
+     */
     private static List<String> lines(ChildJvm child) {
         try (child) {
             assertNotEquals(0, child.awaitEnd(), child.err());

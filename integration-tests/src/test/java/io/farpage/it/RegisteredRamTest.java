@@ -27,7 +27,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** VMMs that register their RAM themselves, and so can ask for more than the preloaded library does: to fork, and for minor faults. */
+/**
+ * VMMs that register their RAM themselves, and so can ask for more than the preloaded library does: to fork, and for
+ * minor faults.
+ */
 @NeedsUserfaultfd
 class RegisteredRamTest {
     private static final int LOCAL_PAGES = 64;
@@ -117,7 +120,10 @@ class RegisteredRamTest {
         return run(scenario, backing, pages, pageSize, hugepages, "b");
     }
 
-    /** Runs a scenario on a space whose pages hold their number plus one, and gives what is known of the guest when it has ended. */
+    /**
+     * Runs a scenario on a space whose pages hold their number plus one, and gives what is known of the guest when it
+     * has ended.
+     */
     private JsonNode run(String scenario, String backing, int pages, int pageSize, int hugepages, String home)
             throws Exception {
         Optional<BorrowedHugepages> borrowed =

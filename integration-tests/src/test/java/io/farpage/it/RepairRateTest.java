@@ -69,7 +69,10 @@ class RepairRateTest {
                         .allMatch(condition));
     }
 
-    /** Prints how fast the pages of a killed home are copied, at the rate of the configuration and without a limit, and how long accesses take meanwhile. */
+    /**
+     * Prints how fast the pages of a killed home are copied, at the rate of the configuration and without a limit, and
+     * how long accesses take meanwhile.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"100MiB", "16GiB"})
     @Timeout(300)

@@ -38,7 +38,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is drained. */
+/**
+ * Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is
+ * drained.
+ */
 @Timeout(180)
 @NeedsUserfaultfd
 class RepairTest {
@@ -223,8 +226,8 @@ class RepairTest {
     }
 
     /**
-     * Round after round a home of two is killed under one guest, or drained and then killed, while the copy that replaces the one before may be under
-     * way; each comes back empty.
+     * Round after round a home of two is killed under one guest, or drained and then killed, while the copy that
+     * replaces the one before may be under way; each comes back empty.
      */
     @Test
     @Timeout(600)

@@ -27,7 +27,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A guest whose pages are taken out to a home that is killed and started again, with a keeper: it never sees a wrong page. */
+/**
+ * A guest whose pages are taken out to a home that is killed and started again, with a keeper: it never sees a wrong
+ * page.
+ */
 @NeedsUserfaultfd
 @Tag("soak")
 class RestartedHomeGuestTest {

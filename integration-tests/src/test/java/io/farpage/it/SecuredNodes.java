@@ -26,8 +26,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Tests of a cluster with certificates, nodes a and b and a space of b's. All classes of a JVM share it: it is started once and closed when the JVM ends. After
- * each refusal the cluster goes on to serve its own.
+ * Tests of a cluster with certificates, nodes a and b and a space of b's. All classes of a JVM share it: it is started
+ * once and closed when the JVM ends. After each refusal the cluster goes on to serve its own.
  */
 abstract class SecuredNodes {
     private static final int PAGE = 4096;

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Certificates that must be refused, in the handshake or with the request, and claims of a client that count for nothing. */
+/**
+ * Certificates that must be refused, in the handshake or with the request, and claims of a client that count for
+ * nothing.
+ */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SecurityTest extends SecuredNodes {

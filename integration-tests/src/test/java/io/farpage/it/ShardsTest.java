@@ -166,7 +166,10 @@ class ShardsTest {
         }
     }
 
-    /** The part that faults gets the pages of the one that does not, and back; never do both together have more than the limit. */
+    /**
+     * The part that faults gets the pages of the one that does not, and back; never do both together have more than the
+     * limit.
+     */
     @NeedsUserfaultfd
     @Test
     void shouldMoveTheLimitToWhereTheFaultsAre() {

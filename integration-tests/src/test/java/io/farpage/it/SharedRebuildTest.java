@@ -18,7 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Coordinators whose etcd has lost everything. One of them is started with {@code --rebuild}, and etcd has all again. */
+/**
+ * Coordinators whose etcd has lost everything. One of them is started with {@code --rebuild}, and etcd has all again.
+ */
 @NeedsUserfaultfd
 @Tag("soak")
 @Timeout(300)

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A space's memory outlives its guest: in a file, at its homes, and as what the next guest is given ahead of asking. */
+/**
+ * A space's memory outlives its guest: in a file, at its homes, and as what the next guest is given ahead of asking.
+ */
 @Tag("portable")
 @ExtendWith(TwoNodes.class)
 class SpaceImageTest {

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A warm standby takes the agent's place, when it is killed and when it hands over, and its guest never sees a wrong page. */
+/**
+ * A warm standby takes the agent's place, when it is killed and when it hands over, and its guest never sees a wrong
+ * page.
+ */
 @NeedsUserfaultfd
 class StandbyTest {
     private static final int PAGE = 4096;

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Strangers at the ports of a cluster with certificates: REST of the coordinator and of an agent over TLS, the agent's Unix socket, and the port of
- * pages over TCP. Each is refused within a bound and with a reason, and others are served.
+ * Strangers at the ports of a cluster with certificates: REST of the coordinator and of an agent over TLS, the agent's
+ * Unix socket, and the port of pages over TCP. Each is refused within a bound and with a reason, and others are served.
  */
 @Tag("portable")
 @Timeout(180)
@@ -138,7 +138,10 @@ class StrangersTest {
         });
     }
 
-    /** The p99 of requests of others, in milliseconds: a list of nodes, an agent's links, and a page that another node holds. */
+    /**
+     * The p99 of requests of others, in milliseconds: a list of nodes, an agent's links, and a page that another node
+     * holds.
+     */
     private double p99Millis() {
         Rest coordinator = certificates.as(Role.VIEWER, cluster.coordinator().rest());
         double[] took = new double[REQUESTS];

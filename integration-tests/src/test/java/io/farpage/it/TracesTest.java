@@ -56,7 +56,10 @@ class TracesTest {
         cluster.ifPresent(Cluster::close);
     }
 
-    /** Starts a coordinator and an agent that are traced, each in a process of its own as a process has one tracer, and a home. */
+    /**
+     * Starts a coordinator and an agent that are traced, each in a process of its own as a process has one tracer, and
+     * a home.
+     */
     private Cluster start(Map<String, String> traces) {
         Cluster started = Cluster.startProcess(traces);
         cluster = Optional.of(started);

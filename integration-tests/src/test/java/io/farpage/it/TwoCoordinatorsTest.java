@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 @Tag("soak")
 @Tag("long")
 class TwoCoordinatorsTest extends GuestUnderCoordinators {
-    /** The second coordinator takes the place of the first at the same address, as behind a name that was moved; then the first is back. */
+    /**
+     * The second coordinator takes the place of the first at the same address, as behind a name that was moved; then
+     * the first is back.
+     */
     @Test
     void shouldNotObeyTheOlderOfTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
@@ -53,8 +56,9 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
     }
 
     /**
-     * Both run on copies of one store at the same time. Agents a and b are configured to the first, c is started anew and configured to the second.
-     * Neither coordinator introduces c to b, so c reaches no page, whatever it was told of the spaces.
+     * Both run on copies of one store at the same time. Agents a and b are configured to the first, c is started anew
+     * and configured to the second. Neither coordinator introduces c to b, so c reaches no page, whatever it was told
+     * of the spaces.
      */
     @Test
     void shouldMixNothingUpWhenAgentsAreConfiguredToTwoCoordinatorsOnCopiesOfOneStore() throws Exception {

@@ -258,7 +258,9 @@ class UnattendedRepairTest {
         compare();
     }
 
-    /** Round after round something happens in the midst of a pull, or nothing; the pages are read by a guest in between. */
+    /**
+     * Round after round something happens in the midst of a pull, or nothing; the pages are read by a guest in between.
+     */
     @Test
     @Timeout(600)
     @Tag("soak")

@@ -50,8 +50,8 @@ sealed interface AgentAddress {
     /**
      * Reads an address.
      *
-     * @param text {@code unix:PATH}, {@code http(s)://HOST:PORT} or the id of a node on this host; null or empty: the only agent that listens in the
-     *     directories of agents' sockets
+     * @param text {@code unix:PATH}, {@code http(s)://HOST:PORT} or the id of a node on this host; null or empty: the
+     *     only agent that listens in the directories of agents' sockets
      * @throws NoAgentException if it is none of these, or leads to no agent or to several
      */
     static AgentAddress of(@Nullable String text) {

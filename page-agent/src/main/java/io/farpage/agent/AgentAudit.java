@@ -16,7 +16,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the agent's audit tells beside REST requests: links, connections that were refused, handoffs, and guests that have ended. Thread-safe. */
+/**
+ * What the agent's audit tells beside REST requests: links, connections that were refused, handoffs, and guests that
+ * have ended. Thread-safe.
+ */
 final class AgentAudit implements LinkWatch, GuestWatch, RefusedConnection.Listener {
 
     private static final String API = "/api/v1";

@@ -17,9 +17,9 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * What {@code /health} says of the agent's parts. A thread looks at them every second, so that requests cost nothing, and so that it is known since when a
- * part is as it is. Only threads that move pages and do not answer make the agent unhealthy: guests go on without the coordinator, and a peer that is
- * away is no fault of this agent.
+ * What {@code /health} says of the agent's parts. A thread looks at them every second, so that requests cost nothing,
+ * and so that it is known since when a part is as it is. Only threads that move pages and do not answer make the agent
+ * unhealthy: guests go on without the coordinator, and a peer that is away is no fault of this agent.
  */
 final class AgentHealth implements AutoCloseable {
     private static final Duration EVERY = Duration.ofSeconds(1);
@@ -152,7 +152,10 @@ final class AgentHealth implements AutoCloseable {
                 .since(latest.map(Seen::at).orElse(made)));
     }
 
-    /** Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer. Empty while they do. */
+    /**
+     * Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer.
+     * Empty while they do.
+     */
     Optional<String> stalled() {
         return parts().stream()
                 .filter(part -> part.state().equals("failed"))

@@ -8,7 +8,8 @@ import io.farpage.agent.control.member.Membership;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Reports devices that come and go to links, to peers and to the nodes that this one grants access to. Used by the thread that watches the devices.
+ * Reports devices that come and go to links, to peers and to the nodes that this one grants access to. Used by the
+ * thread that watches the devices.
  */
 final class DeviceChanges implements DeviceWatch.Listener {
     private final LinkControl links;

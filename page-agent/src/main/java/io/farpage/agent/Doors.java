@@ -50,7 +50,8 @@ final class Doors implements AutoCloseable {
     /**
      * Opens what is configured.
      *
-     * @throws ConfigException if certificates cannot be used or are another node's, or if other hosts would be served without them
+     * @throws ConfigException if certificates cannot be used or are another node's, or if other hosts would be served
+     *     without them
      */
     static Doors open(Config config) {
         Optional<Tls> tls = TlsKeys.open(config);

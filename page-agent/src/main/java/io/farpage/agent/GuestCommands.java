@@ -24,7 +24,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of a running agent. */
+/**
+ * {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of a
+ * running agent.
+ */
 final class GuestCommands {
     private static final int REFUSED = 1;
 

@@ -13,8 +13,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Ends this agent in favour of its standby. The process ends as if it were killed, since a successor can go on from each moment; so a planned handover and a
- * crash take the same way. What a crash would lose is checked before, and nothing is changed if there is such.
+ * Ends this agent in favour of its standby. The process ends as if it were killed, since a successor can go on from
+ * each moment; so a planned handover and a crash take the same way. What a crash would lose is checked before, and
+ * nothing is changed if there is such.
  */
 final class Handover {
     /** For the answer to the request to leave the process. */

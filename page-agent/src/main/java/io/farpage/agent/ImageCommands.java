@@ -23,7 +23,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code page-agent save} and {@code load}: the whole memory of a space, to and from a file, through a running agent. */
+/**
+ * {@code page-agent save} and {@code load}: the whole memory of a space, to and from a file, through a running agent.
+ */
 final class ImageCommands {
     private static final int REFUSED = 1;
     private static final int BLOCK = 4096;

@@ -31,7 +31,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code page-agent join}: exchanges a join token for this node's certificate, and writes the configuration that uses it. */
+/**
+ * {@code page-agent join}: exchanges a join token for this node's certificate, and writes the configuration that uses
+ * it.
+ */
 @Command(
         name = "join",
         mixinStandardHelpOptions = true,

@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Sends a join token to the coordinator that leads. A coordinator that follows says which one that is; while none leads, all are asked again until the
- * timeout. A refusal by the leader is final, since the token may be used.
+ * Sends a join token to the coordinator that leads. A coordinator that follows says which one that is; while none
+ * leads, all are asked again until the timeout. A refusal by the leader is final, since the token may be used.
  *
  * @param pin the hash by which every coordinator is known
  * @param from this host's address, from which the request is to come; empty: the system chooses

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * Where a join token comes from. All users of a host can read the command lines of its programs, so the token comes from a file or standard input.
+ * Where a join token comes from. All users of a host can read the command lines of its programs, so the token comes
+ * from a file or standard input.
  */
 final class JoinTokenOption {
     private static final Path STANDARD_INPUT = Path.of("-");

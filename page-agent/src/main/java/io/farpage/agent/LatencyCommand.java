@@ -114,7 +114,10 @@ final class LatencyCommand implements Callable<Integer> {
         }
     }
 
-    /** Prints an interval. Returns false if the output takes no more: what writes to standard output for picocli has no errors of it. */
+    /**
+     * Prints an interval. Returns false if the output takes no more: what writes to standard output for picocli has no
+     * errors of it.
+     */
     private static boolean print(LatencyPrinter printer, LatencyInterval interval) {
         return printer.print(interval) && !System.out.checkError();
     }

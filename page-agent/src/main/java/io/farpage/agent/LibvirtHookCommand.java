@@ -15,8 +15,9 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code page-agent libvirt-hook}: what libvirt calls for each domain of QEMU. Before a domain with a {@code farpage:guest} starts, the agent is asked to wait
- * for its memory; after it has ended, the agent lets go of it. Source: <a href="https://libvirt.org/hooks.html">Hooks for specific system management</a>.
+ * {@code page-agent libvirt-hook}: what libvirt calls for each domain of QEMU. Before a domain with a
+ * {@code farpage:guest} starts, the agent is asked to wait for its memory; after it has ended, the agent lets go of it.
+ * Source: <a href="https://libvirt.org/hooks.html">Hooks for specific system management</a>.
  */
 @Command(
         name = "libvirt-hook",

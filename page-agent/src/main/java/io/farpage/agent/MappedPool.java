@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pool as a component of the agent: it is unmapped only once no device and no shard can access it. A responder could otherwise write to another
- * mapping of this process.
+ * The pool as a component of the agent: it is unmapped only once no device and no shard can access it. A responder
+ * could otherwise write to another mapping of this process.
  */
 final class MappedPool implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(MappedPool.class);

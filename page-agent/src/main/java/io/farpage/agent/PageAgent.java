@@ -79,8 +79,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One node: its pool, its devices, the shards that move pages, and the control plane around it. Opening it registers the node; closing it
- * drains and deregisters.
+ * One node: its pool, its devices, the shards that move pages, and the control plane around it. Opening it registers
+ * the node; closing it drains and deregisters.
  */
 public final class PageAgent implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PageAgent.class);
@@ -405,9 +405,10 @@ public final class PageAgent implements AutoCloseable {
     }
 
     /**
-     * Drains and deregisters. The order keeps another node from attaching to a space, and a home from reusing its frames, while WRITEs of this node
-     * can still arrive: the agent takes no more requests, ends guests, links and shards, and only then detaches from its spaces and
-     * deregisters. If the shards do not end in time, it deregisters without detaching, and the homes cut it off.
+     * Drains and deregisters. The order keeps another node from attaching to a space, and a home from reusing its
+     * frames, while WRITEs of this node can still arrive: the agent takes no more requests, ends guests, links and
+     * shards, and only then detaches from its spaces and deregisters. If the shards do not end in time, it deregisters
+     * without detaching, and the homes cut it off.
      */
     @Override
     public void close() {

@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pool, and whether it outlives this process. With a keeper the pool is in a file whose descriptor the keeper has. An agent that was killed leaves it
- * there, and its successor adopts it, with what the agent knew of its contents.
+ * The pool, and whether it outlives this process. With a keeper the pool is in a file whose descriptor the keeper has.
+ * An agent that was killed leaves it there, and its successor adopts it, with what the agent knew of its contents.
  */
 final class PoolKeeping implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PoolKeeping.class);
@@ -45,8 +45,10 @@ final class PoolKeeping implements AutoCloseable {
      * Opens the pool: the one that an earlier process of this node has left, or a new one.
      *
      * @param claimed what this process was given at the keeper as its standby; empty: it claims that now
-     * @throws PoolException if the pool cannot be opened as configured, or what was left is not the pool that is configured
-     * @throws io.farpage.agent.control.keeper.KeeperException if a keeper is configured and none answers, or another process has the pool
+     * @throws PoolException if the pool cannot be opened as configured, or what was left is not the pool that is
+     *     configured
+     * @throws io.farpage.agent.control.keeper.KeeperException if a keeper is configured and none answers, or another
+     *     process has the pool
      */
     static PoolKeeping open(Config config, String node, Incarnation incarnation, Optional<KeptMemory> claimed)
             throws PoolException {

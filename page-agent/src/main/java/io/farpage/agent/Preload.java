@@ -37,7 +37,10 @@ final class Preload {
             io.farpage.pool.PagePool.class,
             io.farpage.verbs.VerbsProvider.class);
 
-    /** What a takeover reads and a rehearsal does not: Jackson makes the parser of a record when a reader for it is asked for. */
+    /**
+     * What a takeover reads and a rehearsal does not: Jackson makes the parser of a record when a reader for it is
+     * asked for.
+     */
     private static final List<Class<?>> READ =
             List.of(SpaceExtents.class, Attachment.class, Endpoint.class, Grant.class, Node[].class, Event[].class);
 

@@ -27,9 +27,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Two agents that run for a moment in a standby, so that the JVM has loaded, linked and begun to compile what an agent needs: one serves a guest whose pages are in
- * the pool of the other. The guest is memory of this process. The pools are small and their own, and so is the keeper, which is a thread; the coordinator is a
- * stand-in that knows the two alone.
+ * Two agents that run for a moment in a standby, so that the JVM has loaded, linked and begun to compile what an agent
+ * needs: one serves a guest whose pages are in the pool of the other. The guest is memory of this process. The pools
+ * are small and their own, and so is the keeper, which is a thread; the coordinator is a stand-in that knows the two
+ * alone.
  */
 final class Rehearsal {
     private static final Logger log = LoggerFactory.getLogger(Rehearsal.class);
@@ -47,7 +48,10 @@ final class Rehearsal {
     /** No round begins later: guests of the agent share the CPUs with the rehearsal, and an upgrade waits for it. */
     private static final Duration BUDGET = Duration.ofSeconds(10);
 
-    /** How long the compilers are waited for, how often they are looked at, and what they may use in between when they are done. */
+    /**
+     * How long the compilers are waited for, how often they are looked at, and what they may use in between when they
+     * are done.
+     */
     private static final Duration COMPILERS = Duration.ofSeconds(5);
 
     private static final Duration LOOK = Duration.ofMillis(200);
@@ -69,7 +73,8 @@ final class Rehearsal {
     }
 
     /**
-     * Runs one. A rehearsal that fails costs time later, and nothing else. What its agents say is not logged, unless that is to be debugged.
+     * Runs one. A rehearsal that fails costs time later, and nothing else. What its agents say is not logged, unless
+     * that is to be debugged.
      *
      * @param config of the agent to be
      * @param providers that it is going to use: the libraries that they load are loaded then
@@ -121,7 +126,10 @@ final class Rehearsal {
         }
     }
 
-    /** An upgrade hands over as soon as this process is warm, when the compilers may still have much to do, and would share the CPUs with the takeover. */
+    /**
+     * An upgrade hands over as soon as this process is warm, when the compilers may still have much to do, and would
+     * share the CPUs with the takeover.
+     */
     private static void awaitCompilers() throws InterruptedException {
         CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
         if (compilers == null || !compilers.isCompilationTimeMonitoringSupported()) {

@@ -45,8 +45,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The coordinator of a {@link Rehearsal}, on the loopback address alone: a cluster with one space, all of whose pages are in the pool of one node. It obeys each
- * request at once, checks none, and keeps nothing.
+ * The coordinator of a {@link Rehearsal}, on the loopback address alone: a cluster with one space, all of whose pages
+ * are in the pool of one node. It obeys each request at once, checks none, and keeps nothing.
  */
 final class RehearsalCoordinator implements AutoCloseable {
     private static final String PREFIX = "/api/v1/";

@@ -145,7 +145,10 @@ final class RehearsalGuest implements AutoCloseable {
         }
     }
 
-    /** The guest ends. The agent must still serve it. Memory with a page that is waited for stays until this process ends. */
+    /**
+     * The guest ends. The agent must still serve it. Memory with a page that is waited for stays until this process
+     * ends.
+     */
     @Override
     public void close() {
         if (!user.isAlive()) {

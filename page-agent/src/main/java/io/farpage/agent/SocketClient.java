@@ -19,7 +19,9 @@ import org.eclipse.jetty.client.Request;
 import org.eclipse.jetty.client.Response;
 import org.eclipse.jetty.io.Transport;
 
-/** Over a Unix socket, which the JDK's HTTP client does not speak. The kernel shows the agent which user has connected. */
+/**
+ * Over a Unix socket, which the JDK's HTTP client does not speak. The kernel shows the agent which user has connected.
+ */
 final class SocketClient implements AgentClient {
     /** A request has to name a host. A Unix socket has none, and the agent does not look at it. */
     private static final String ORIGIN = "http://localhost";

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How {@code page-agent run} begins with {@code keeper.standby}: if another process is the agent of this node, this one gets ready and waits for that one's
- * end.
+ * How {@code page-agent run} begins with {@code keeper.standby}: if another process is the agent of this node, this one
+ * gets ready and waits for that one's end.
  */
 final class WarmStart {
     private static final Logger log = LoggerFactory.getLogger(WarmStart.class);
@@ -31,7 +31,8 @@ final class WarmStart {
      * @param onWarm called when this process has become a standby that is warm
      * @return what it is the holder of; empty if standbys are not configured
      * @throws ConfigException if the configuration has no keeper
-     * @throws io.farpage.agent.control.keeper.KeeperException if this process cannot succeed the agent, or no keeper answers
+     * @throws io.farpage.agent.control.keeper.KeeperException if this process cannot succeed the agent, or no keeper
+     *     answers
      */
     static Optional<KeptMemory> await(Config config, Providers providers, Runnable onWarm) throws InterruptedException {
         if (!config.get(AgentKeys.KEEPER_STANDBY)) {

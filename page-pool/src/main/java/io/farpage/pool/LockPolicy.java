@@ -1,6 +1,9 @@
 package io.farpage.pool;
 
-/** Whether a pool's pages are locked into memory with {@code mlock(2)}. Hugetlb pages are never swapped and count as locked. */
+/**
+ * Whether a pool's pages are locked into memory with {@code mlock(2)}. Hugetlb pages are never swapped and count as
+ * locked.
+ */
 public enum LockPolicy {
     /** Locked or no pool. */
     REQUIRE,

@@ -5,7 +5,9 @@ import io.farpage.linux.SystemCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** Mapped memory that goes with its arena: closing the arena unmaps, and makes every segment of it throw from then on. */
+/**
+ * Mapped memory that goes with its arena: closing the arena unmaps, and makes every segment of it throw from then on.
+ */
 record Mapping(long address, long bytes, Arena arena, MemorySegment segment) {
     // A mapping of our own making is given its length here; there is no other way to have it as a segment.
     @SuppressWarnings("restricted")

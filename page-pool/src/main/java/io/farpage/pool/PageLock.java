@@ -6,8 +6,8 @@ import io.farpage.linux.SystemCall;
 import java.util.Optional;
 
 /**
- * Locks a pool's pages. For hugetlb pages mlock changes nothing, as they are never swapped, but it is subject to the same
- * limit as a device's pinning of the pool, so it shows early that a registration would be refused.
+ * Locks a pool's pages. For hugetlb pages mlock changes nothing, as they are never swapped, but it is subject to the
+ * same limit as a device's pinning of the pool, so it shows early that a registration would be refused.
  */
 final class PageLock {
     private PageLock() {}

@@ -55,7 +55,10 @@ public final class PagePool implements AutoCloseable {
     private final MemorySegment staging;
     private final FrameAllocator stagingFrames;
     private final FrameShares stagingShares;
-    /** Bytes that one call fills: a thread in it reaches no safepoint, and holds up every thread of the process until it returns. */
+    /**
+     * Bytes that one call fills: a thread in it reaches no safepoint, and holds up every thread of the process until it
+     * returns.
+     */
     private static final long ZEROED_AT_ONCE = 1 << 20;
 
     private final LongAdder zeroedBytes = new LongAdder();
@@ -115,10 +118,12 @@ public final class PagePool implements AutoCloseable {
     }
 
     /**
-     * Maps a pool that an earlier process of this node has opened with {@link #openInFile}. Exported frames have what they had; staging frames are all
-     * free. The header is written anew, for {@link PoolConfig#incarnation()}. The file is this pool's from now on, also if this fails.
+     * Maps a pool that an earlier process of this node has opened with {@link #openInFile}. Exported frames have what
+     * they had; staging frames are all free. The header is written anew, for {@link PoolConfig#incarnation()}. The file
+     * is this pool's from now on, also if this fails.
      *
-     * @throws KeptPoolException if it is not a whole pool of this node with the configured sizes; it is not changed then
+     * @throws KeptPoolException if it is not a whole pool of this node with the configured sizes; it is not changed
+     *     then
      * @throws PoolException if it cannot be mapped or locked as configured
      */
     public static PagePool adopt(PoolConfig config, PoolFile kept) throws PoolException {
@@ -327,8 +332,8 @@ public final class PagePool implements AutoCloseable {
     /**
      * Unmaps the pool, and closes its file. Idempotent.
      *
-     * @throws IllegalStateException if a call in native code holds one of the segments at this moment; nothing is unmapped then,
-     *     and close can be tried again
+     * @throws IllegalStateException if a call in native code holds one of the segments at this moment; nothing is
+     *     unmapped then, and close can be tried again
      */
     @Override
     public synchronized void close() {

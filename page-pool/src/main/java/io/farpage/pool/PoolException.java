@@ -1,6 +1,9 @@
 package io.farpage.pool;
 
-/** A pool that could not be made; nothing of it is left mapped. The message names what was wanted, what is available and the fix. */
+/**
+ * A pool that could not be made; nothing of it is left mapped. The message names what was wanted, what is available and
+ * the fix.
+ */
 public abstract sealed class PoolException extends Exception
         permits HugepagesUnavailableException,
                 KeptPoolException,

@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The memory of a pool as a file, whose descriptor another process can hold while this one is started again. Its length never changes. Closing it closes
- * the descriptor; mappings stay.
+ * The memory of a pool as a file, whose descriptor another process can hold while this one is started again. Its length
+ * never changes. Closing it closes the descriptor; mappings stay.
  */
 public final class PoolFile implements AutoCloseable {
     private static final String NAME = "farpage-pool";

@@ -4,15 +4,19 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.util.Optional;
 
 /**
- * Where the parts lie in the mapping. The header has the first 2 MiB for itself, of which it uses {@value #HEADER_BYTES} bytes:
- * the exported part must start at a multiple of 2 MiB, and staging frames in the gap would put memory that peers must never
- * reach into the hugepage that every peer may read. With base pages the gap costs address space only.
+ * Where the parts lie in the mapping. The header has the first 2 MiB for itself, of which it uses
+ * {@value #HEADER_BYTES} bytes: the exported part must start at a multiple of 2 MiB, and staging frames in the gap
+ * would put memory that peers must never reach into the hugepage that every peer may read. With base pages the gap
+ * costs address space only.
  */
 record PoolLayout(long exportedBytes, long stagingBytes) {
     /** Length of the header region, whatever the base page size. */
     static final int HEADER_BYTES = 4096;
 
-    /** Where a pool in a file says what it is, for the agent that adopts it: after the header page, and out of the reach of peers. */
+    /**
+     * Where a pool in a file says what it is, for the agent that adopts it: after the header page, and out of the reach
+     * of peers.
+     */
     static final int IDENTITY_OFFSET = HEADER_BYTES;
 
     /** Every part's mapping starts at a multiple of this. */

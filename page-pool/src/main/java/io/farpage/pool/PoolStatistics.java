@@ -4,8 +4,8 @@ import io.farpage.pool.frames.FrameAllocator;
 import java.util.List;
 
 /**
- * A pool's numbers at one moment; counters count from the pool's start. The values are read one after another, so they may be
- * of slightly different moments.
+ * A pool's numbers at one moment; counters count from the pool's start. The values are read one after another, so they
+ * may be of slightly different moments.
  *
  * @param exportedBytes length of the exported part
  * @param stagingBytes length of the staging part

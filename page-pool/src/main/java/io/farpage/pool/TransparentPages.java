@@ -7,7 +7,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * How much of a pool the kernel made transparent hugepages; advice is taken or not without a word, so it is counted after.
+ * How much of a pool the kernel made transparent hugepages; advice is taken or not without a word, so it is counted
+ * after.
  *
  * @param bytes in transparent hugepages
  * @param step what is missing, if anything

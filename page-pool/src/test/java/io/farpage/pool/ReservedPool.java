@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 
-/** A pool on hugepages reserved for it. Others on the machine may take free pages first, so it is tried more than once. */
+/**
+ * A pool on hugepages reserved for it. Others on the machine may take free pages first, so it is tried more than once.
+ */
 record ReservedPool(PagePool pool, HugepageReservation reservation) implements AutoCloseable {
     private static final int TRIES = 5;
 

@@ -2,7 +2,10 @@ package io.farpage.verbs;
 
 import java.util.Set;
 
-/** What a memory region or a queue pair permits: {@code enum ibv_access_flags} (ibv_reg_mr(3)). Local reads are always permitted. */
+/**
+ * What a memory region or a queue pair permits: {@code enum ibv_access_flags} (ibv_reg_mr(3)). Local reads are always
+ * permitted.
+ */
 public enum AccessFlag {
     /** The device may write to the region on behalf of its owner: needed for READ, RECV and atomic results. */
     LOCAL_WRITE(1),

@@ -4,7 +4,8 @@ package io.farpage.verbs;
  * Something that happened outside any work request: {@code struct ibv_async_event}.
  *
  * @param type what happened
- * @param element number of the object that it happened to: qpn for queue pair events, port number for port events, otherwise 0
+ * @param element number of the object that it happened to: qpn for queue pair events, port number for port events,
+ *     otherwise 0
  */
 public record AsyncEvent(Type type, int element) {
     /** {@code enum ibv_event_type}, in the same order and with the same codes. */

@@ -6,8 +6,8 @@ public interface CompletionQueue extends AutoCloseable {
     int capacity();
 
     /**
-     * Takes up to {@code into.length} completions, oldest first, without waiting (ibv_poll_cq(3)). On the soft provider this is also
-     * what moves the data of the caller's own work requests.
+     * Takes up to {@code into.length} completions, oldest first, without waiting (ibv_poll_cq(3)). On the soft provider
+     * this is also what moves the data of the caller's own work requests.
      *
      * @return how many were filled in, 0 if there are none
      * @throws VerbsException if the device failed

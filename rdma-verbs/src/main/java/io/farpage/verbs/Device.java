@@ -4,17 +4,23 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * An open device and one of its ports: {@code struct ibv_context}. Nothing is shared between two open devices, so several devices, and
- * one device opened once per port, work side by side.
+ * An open device and one of its ports: {@code struct ibv_context}. Nothing is shared between two open devices, so
+ * several devices, and one device opened once per port, work side by side.
  *
- * <p>Every object that comes from a device must be closed before it, children before parents; a parent refuses to close while
- * it has any ({@link ResourceBusyException}, as libibverbs' EBUSY).
+ * <p>Every object that comes from a device must be closed before it, children before parents; a parent refuses to close
+ * while it has any ({@link ResourceBusyException}, as libibverbs' EBUSY).
  */
 public interface Device extends AutoCloseable {
-    /** Name as the system knew it when the device was opened, such as {@code mlx5_0}; {@code soft0} for the soft provider. */
+    /**
+     * Name as the system knew it when the device was opened, such as {@code mlx5_0}; {@code soft0} for the soft
+     * provider.
+     */
     String name();
 
-    /** The name that the system has for it now: udev may rename a device soon after it appeared. {@link #name} if the device was removed. */
+    /**
+     * The name that the system has for it now: udev may rename a device soon after it appeared. {@link #name} if the
+     * device was removed.
+     */
     default String presentName() {
         return name();
     }
@@ -31,7 +37,10 @@ public interface Device extends AutoCloseable {
     /** Allocates a protection domain. */
     ProtectionDomain allocateProtectionDomain();
 
-    /** Creates a completion channel: a file descriptor that becomes readable when an armed completion queue has something. */
+    /**
+     * Creates a completion channel: a file descriptor that becomes readable when an armed completion queue has
+     * something.
+     */
     CompletionChannel createCompletionChannel();
 
     /**

@@ -4,8 +4,8 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 
 /**
- * A prefix of GIDs, or of the addresses that they stand for: {@code fe80::/10}, {@code 10.0.0.0/8}. IPv4 is taken as mapped, so {@code 10.0.0.0/8} is
- * {@code ::ffff:10.0.0.0/104}.
+ * A prefix of GIDs, or of the addresses that they stand for: {@code fe80::/10}, {@code 10.0.0.0/8}. IPv4 is taken as
+ * mapped, so {@code 10.0.0.0/8} is {@code ::ffff:10.0.0.0/104}.
  *
  * @param prefix the first GID of the range
  * @param bits leading bits that a GID has in common with {@code prefix}, 0..128

@@ -3,8 +3,8 @@ package io.farpage.verbs;
 import java.util.Arrays;
 
 /**
- * What the two sides of a link know and no third party does: the key of the proofs that they give each other when they connect. Both derive it; it
- * is never sent. Immutable.
+ * What the two sides of a link know and no third party does: the key of the proofs that they give each other when they
+ * connect. Both derive it; it is never sent. Immutable.
  */
 public final class LinkSecret {
     /** Bytes of a secret. */

@@ -13,14 +13,16 @@ public interface MemoryRegion extends AutoCloseable {
     /** Key for use in this host's own work requests. */
     int lkey();
 
-    /** Key that a peer must present. Must not be logged: with it a peer may use the memory as {@link #access()} permits. */
+    /**
+     * Key that a peer must present. Must not be logged: with it a peer may use the memory as {@link #access()} permits.
+     */
     int rkey();
 
     Set<AccessFlag> access();
 
     /**
-     * Deregisters the memory. When this returns no peer and no device touches it any more; requests that arrive later complete at the
-     * peer with {@link WcStatus#REM_ACCESS_ERR}. Closing twice does nothing.
+     * Deregisters the memory. When this returns no peer and no device touches it any more; requests that arrive later
+     * complete at the peer with {@link WcStatus#REM_ACCESS_ERR}. Closing twice does nothing.
      */
     @Override
     void close();

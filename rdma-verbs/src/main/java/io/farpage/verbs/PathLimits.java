@@ -3,8 +3,9 @@ package io.farpage.verbs;
 import java.util.Objects;
 
 /**
- * What one end of a connection accepts. The ends exchange it before they connect: a device answers a packet above its path MTU, or a READ
- * beyond its responder resources, with {@link WcStatus#REM_INV_REQ_ERR}, which is the same answer that a wrong request gets.
+ * What one end of a connection accepts. The ends exchange it before they connect: a device answers a packet above its
+ * path MTU, or a READ beyond its responder resources, with {@link WcStatus#REM_INV_REQ_ERR}, which is the same answer
+ * that a wrong request gets.
  *
  * @param mtu the largest path MTU it can use
  * @param maxRdAtomic READs and atomics it answers at once ({@code max_dest_rd_atomic}), 1..255

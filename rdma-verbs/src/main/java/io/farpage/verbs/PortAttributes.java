@@ -1,7 +1,8 @@
 package io.farpage.verbs;
 
 /**
- * The port that a device was opened on: the part of {@code struct ibv_port_attr} that farpage uses, and the GID it sends from.
+ * The port that a device was opened on: the part of {@code struct ibv_port_attr} that farpage uses, and the GID it
+ * sends from.
  *
  * @param number port number, from 1
  * @param state logical state; only {@link PortState#ACTIVE} carries data

@@ -4,8 +4,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * A protection domain: memory regions and queue pairs work together only within one ({@code struct ibv_pd}). A peer that presents an
- * rkey of another domain gets {@link WcStatus#REM_ACCESS_ERR}.
+ * A protection domain: memory regions and queue pairs work together only within one ({@code struct ibv_pd}). A peer
+ * that presents an rkey of another domain gets {@link WcStatus#REM_ACCESS_ERR}.
  */
 public interface ProtectionDomain extends AutoCloseable {
     Device device();
@@ -25,8 +25,8 @@ public interface ProtectionDomain extends AutoCloseable {
      *
      * @param sendQueue where its sends complete
      * @param receiveQueue where its receives complete; may be the same
-     * @throws VerbsException if one of the completion queues could overrun: the completions that all its queue pairs may have
-     *     outstanding at once must fit, so none is ever lost
+     * @throws VerbsException if one of the completion queues could overrun: the completions that all its queue pairs
+     *     may have outstanding at once must fit, so none is ever lost
      */
     QueuePair createQueuePair(CompletionQueue sendQueue, CompletionQueue receiveQueue, QpOptions options);
 

@@ -3,7 +3,8 @@ package io.farpage.verbs;
 /**
  * What one side of a queue pair must know of the other to connect to it.
  *
- * <p>The soft provider keeps to the same four values: its GID is the IP address that it listens on and its LID the TCP port.
+ * <p>The soft provider keeps to the same four values: its GID is the IP address that it listens on and its LID the TCP
+ * port.
  *
  * @param qpn queue pair number, 24 bits
  * @param lid local identifier of the port, 16 bits; 0 on RoCE

@@ -4,14 +4,16 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * Everything about a queue pair that comes from configuration: its sizes ({@code struct ibv_qp_init_attr}) and the attributes that its
- * transitions set ({@code struct ibv_qp_attr}, ibv_modify_qp(3)). A provider clamps them to what its device permits;
- * {@link QueuePair#options()} returns the outcome.
+ * Everything about a queue pair that comes from configuration: its sizes ({@code struct ibv_qp_init_attr}) and the
+ * attributes that its transitions set ({@code struct ibv_qp_attr}, ibv_modify_qp(3)). A provider clamps them to what
+ * its device permits; {@link QueuePair#options()} returns the outcome.
  *
  * @param access what the peer may do through this queue pair
  */
 public record QpOptions(Sizes sizes, Retries retries, Path path, Set<AccessFlag> access) {
-    /** 128 sends, 16 receives, 1 entry each, 16 READs in flight, MTU 4096, 67 ms × (7 + 1), all remote access permitted. */
+    /**
+     * 128 sends, 16 receives, 1 entry each, 16 READs in flight, MTU 4096, 67 ms × (7 + 1), all remote access permitted.
+     */
     public static final QpOptions DEFAULT = new QpOptions(
             new Sizes(128, 16, 1, 0, 16),
             new Retries(14, 7, 7, 12),

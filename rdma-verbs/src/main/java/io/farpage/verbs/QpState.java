@@ -1,8 +1,8 @@
 package io.farpage.verbs;
 
 /**
- * The states of a reliable-connected queue pair (InfiniBand Architecture Specification, volume 1, section 10.3.1), less SQD and
- * SQE, which farpage never enters by itself and treats as {@link #ERR} when a device reports them.
+ * The states of a reliable-connected queue pair (InfiniBand Architecture Specification, volume 1, section 10.3.1), less
+ * SQD and SQE, which farpage never enters by itself and treats as {@link #ERR} when a device reports them.
  */
 public enum QpState {
     /** Freshly created, or reset: nothing may be posted. */

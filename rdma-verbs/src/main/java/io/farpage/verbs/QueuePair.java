@@ -3,9 +3,10 @@ package io.farpage.verbs;
 /**
  * A reliable-connected queue pair: {@code struct ibv_qp} with {@code IBV_QPT_RC}.
  *
- * <p>Work requests are prepared one by one into a chain and posted at once: {@code prepareRead(…); prepareRead(…); postSend();} rings
- * one doorbell. Nothing reaches the peer before {@link #postSend()}. Completions come in the order of posting. Local buffers
- * belong to the queue pair from preparing until completion; an unsignaled work request is complete when a later one of the same queue is.
+ * <p>Work requests are prepared one by one into a chain and posted at once:
+ * {@code prepareRead(…); prepareRead(…); postSend();} rings one doorbell. Nothing reaches the peer before
+ * {@link #postSend()}. Completions come in the order of posting. Local buffers belong to the queue pair from preparing
+ * until completion; an unsignaled work request is complete when a later one of the same queue is.
  *
  * <p>One thread at a time may call its methods.
  */
@@ -29,17 +30,18 @@ public interface QueuePair extends AutoCloseable {
      * INIT→RTR: from now on the peer's requests are answered.
      *
      * @param remote the peer's endpoint
-     * @param peer what the peer accepts. The path MTU is the smaller of the two ends' ones, and at most as many READs and atomics
-     *     are in flight toward the peer as it answers at once
+     * @param peer what the peer accepts. The path MTU is the smaller of the two ends' ones, and at most as many READs
+     *     and atomics are in flight toward the peer as it answers at once
      * @throws IllegalTransitionException from another state
      * @throws VerbsException if the peer cannot be routed to
      */
     void modifyToRtr(QpEndpoint remote, PathLimits peer);
 
     /**
-     * Has both sides of the connection prove, before the first request is executed, that they hold {@code secret}. The soft provider does so with an
-     * HMAC-SHA256 over nonces of both sides; a peer that has no secret, or another one, is refused. An RDMA device has no such exchange: the call has no
-     * effect there, and what protects the memory are its rkeys. {@link #modifyToReset()} forgets the secret.
+     * Has both sides of the connection prove, before the first request is executed, that they hold {@code secret}. The
+     * soft provider does so with an HMAC-SHA256 over nonces of both sides; a peer that has no secret, or another one,
+     * is refused. An RDMA device has no such exchange: the call has no effect there, and what protects the memory are
+     * its rkeys. {@link #modifyToReset()} forgets the secret.
      *
      * @param secret what both sides derived for this link
      * @throws VerbsException if the state is neither RESET nor INIT
@@ -55,8 +57,8 @@ public interface QueuePair extends AutoCloseable {
     void modifyToRts();
 
     /**
-     * To ERR, from anywhere: everything outstanding completes with {@link WcStatus#WR_FLUSH_ERR}. What is prepared stays prepared, and does the same once it
-     * is posted.
+     * To ERR, from anywhere: everything outstanding completes with {@link WcStatus#WR_FLUSH_ERR}. What is prepared
+     * stays prepared, and does the same once it is posted.
      */
     void modifyToErr();
 
@@ -77,7 +79,10 @@ public interface QueuePair extends AutoCloseable {
      */
     void prepareRead(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
 
-    /** Prepares a one-sided WRITE to the peer's memory; parameters as for {@link #prepareRead}; needs {@link AccessFlag#REMOTE_WRITE}. */
+    /**
+     * Prepares a one-sided WRITE to the peer's memory; parameters as for {@link #prepareRead}; needs
+     * {@link AccessFlag#REMOTE_WRITE}.
+     */
     void prepareWrite(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
 
     /** As {@link #prepareWrite}, and consumes a receive at the peer, whose completion carries {@code immediate}. */
@@ -91,8 +96,8 @@ public interface QueuePair extends AutoCloseable {
     void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags);
 
     /**
-     * Prepares an atomic compare-and-swap of 8 bytes at the peer: {@code if (*remote == expected) *remote = desired}. What was there
-     * before goes to {@code localAddress}, in host order.
+     * Prepares an atomic compare-and-swap of 8 bytes at the peer: {@code if (*remote == expected) *remote = desired}.
+     * What was there before goes to {@code localAddress}, in host order.
      *
      * @param remoteAddress a multiple of 8; needs {@link AccessFlag#REMOTE_ATOMIC}
      */
@@ -118,9 +123,11 @@ public interface QueuePair extends AutoCloseable {
     void appendSge(long localAddress, int length, int lkey);
 
     /**
-     * Posts the prepared chain (ibv_post_send(3)). A chain is posted whole or, with the exception, not at all and is forgotten.
+     * Posts the prepared chain (ibv_post_send(3)). A chain is posted whole or, with the exception, not at all and is
+     * forgotten.
      *
-     * @throws VerbsException if the state is neither RTS nor ERR, or the device refuses; in ERR the chain is taken and flushed
+     * @throws VerbsException if the state is neither RTS nor ERR, or the device refuses; in ERR the chain is taken and
+     *     flushed
      */
     void postSend();
 
@@ -141,8 +148,8 @@ public interface QueuePair extends AutoCloseable {
     void postRecv();
 
     /**
-     * Destroys the queue pair. Completions not yet polled are dropped; nothing is accessed on its behalf any more. Closing twice does
-     * nothing.
+     * Destroys the queue pair. Completions not yet polled are dropped; nothing is accessed on its behalf any more.
+     * Closing twice does nothing.
      */
     @Override
     void close();

@@ -14,7 +14,10 @@ public final class SendFlag {
     /** Raise a solicited event at the receiver (SEND and WRITE_WITH_IMM). */
     public static final int SOLICITED = 1 << 2;
 
-    /** Copy the data into the work request when it is prepared: the buffer is free at once and its lkey is not looked at. */
+    /**
+     * Copy the data into the work request when it is prepared: the buffer is free at once and its lkey is not looked
+     * at.
+     */
     public static final int INLINE = 1 << 3;
 
     private SendFlag() {}

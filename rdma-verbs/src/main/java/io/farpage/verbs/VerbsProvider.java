@@ -8,7 +8,10 @@ public interface VerbsProvider {
     /** {@code ibverbs} or {@code soft}. */
     String name();
 
-    /** Names of the devices that are present and that this provider may open, usable or not. Opens none: it may be called often. */
+    /**
+     * Names of the devices that are present and that this provider may open, usable or not. Opens none: it may be
+     * called often.
+     */
     List<String> present();
 
     /** Probes whether this provider can work on this machine, and with what. Never throws for what it finds. */

@@ -1,6 +1,9 @@
 package io.farpage.verbs;
 
-/** What a work completion completes: {@code enum ibv_wc_opcode}. Defined only when the status is {@link WcStatus#SUCCESS}. */
+/**
+ * What a work completion completes: {@code enum ibv_wc_opcode}. Defined only when the status is
+ * {@link WcStatus#SUCCESS}.
+ */
 public enum WcOpcode {
     SEND(0),
     RDMA_WRITE(1),

@@ -7,14 +7,20 @@ public enum WcStatus {
     LOC_LEN_ERR,
     LOC_QP_OP_ERR,
     LOC_EEC_OP_ERR,
-    /** A local address, length or lkey named memory that is not registered in the queue pair's domain, or not for this access. */
+    /**
+     * A local address, length or lkey named memory that is not registered in the queue pair's domain, or not for this
+     * access.
+     */
     LOC_PROT_ERR,
     /** The queue pair was in, or went to, ERR before this work request was done. */
     WR_FLUSH_ERR,
     MW_BIND_ERR,
     BAD_RESP_ERR,
     LOC_ACCESS_ERR,
-    /** The peer refused the request as malformed: too long for its receive buffer, or an operation that it does not permit. */
+    /**
+     * The peer refused the request as malformed: too long for its receive buffer, or an operation that it does not
+     * permit.
+     */
     REM_INV_REQ_ERR,
     /** The peer refused the rkey, the range or the access. */
     REM_ACCESS_ERR,

@@ -1,11 +1,11 @@
 package io.farpage.verbs;
 
 /**
- * One work completion: {@code struct ibv_wc}. A mutable value that {@link CompletionQueue#poll} fills in, made once and used again, so
- * that polling allocates nothing.
+ * One work completion: {@code struct ibv_wc}. A mutable value that {@link CompletionQueue#poll} fills in, made once and
+ * used again, so that polling allocates nothing.
  *
- * <p>As in verbs, only {@link #wrId()}, {@link #status()}, {@link #qpn()} and {@link #vendorError()} mean anything when the
- * status is not {@link WcStatus#SUCCESS}.
+ * <p>As in verbs, only {@link #wrId()}, {@link #status()}, {@link #qpn()} and {@link #vendorError()} mean anything when
+ * the status is not {@link WcStatus#SUCCESS}.
  */
 public final class WorkCompletion {
     private long wrId;

@@ -164,7 +164,9 @@ final class ClusterRun {
         printUse("steady");
     }
 
-    /** Each agent reports figures of a guest; the coordinator leaves out those of agents that have attached no space. */
+    /**
+     * Each agent reports figures of a guest; the coordinator leaves out those of agents that have attached no space.
+     */
     private void report() throws InterruptedException {
         agents.forEach(PretendedAgent::reportFigures);
         Thread.sleep(plan.lease().dividedBy(3));

@@ -15,8 +15,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The control plane of a page agent without pool and queue pairs: it registers, keeps its lease, follows the events, and asks for what a page agent
- * asks for after each. Its loops are those of a page agent: membership, events, links with what it hosts, fences, and figures of guests.
+ * The control plane of a page agent without pool and queue pairs: it registers, keeps its lease, follows the events,
+ * and asks for what a page agent asks for after each. Its loops are those of a page agent: membership, events, links
+ * with what it hosts, fences, and figures of guests.
  */
 final class PretendedAgent implements AutoCloseable {
     private static final Duration WAIT = Duration.ofSeconds(30);
@@ -96,7 +97,10 @@ final class PretendedAgent implements AutoCloseable {
         silent = true;
     }
 
-    /** When the last heartbeat was sent that the coordinator has answered, by {@link System#nanoTime()}: the lease was renewed then or later. */
+    /**
+     * When the last heartbeat was sent that the coordinator has answered, by {@link System#nanoTime()}: the lease was
+     * renewed then or later.
+     */
     long renewedNanos() {
         return renewedNanos;
     }

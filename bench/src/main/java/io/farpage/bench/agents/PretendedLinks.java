@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The requests that a page agent makes for its links: what it asks for of its peers after an event, and the offers that it publishes. No queue
- * pair is behind an offer. {@link #refresh} is used by one thread.
+ * The requests that a page agent makes for its links: what it asks for of its peers after an event, and the offers that
+ * it publishes. No queue pair is behind an offer. {@link #refresh} is used by one thread.
  */
 final class PretendedLinks {
     private final String node;

@@ -14,8 +14,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What tells the coordinator's delays from those of the pretended agents: heartbeats of an agent in a process of its own, and requests of this JVM to a handler
- * of that process that does nothing. A request of the second kind waits for this JVM and the CPUs alone.
+ * What tells the coordinator's delays from those of the pretended agents: heartbeats of an agent in a process of its
+ * own, and requests of this JVM to a handler of that process that does nothing. A request of the second kind waits for
+ * this JVM and the CPUs alone.
  */
 final class Probe implements AutoCloseable {
     private static final Duration EVERY = Duration.ofMillis(20);

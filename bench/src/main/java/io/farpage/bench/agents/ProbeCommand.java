@@ -21,8 +21,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code page-bench cluster-probe}: started by {@code page-bench cluster}, not by people. One agent in a process of its own, whose heartbeats do not
- * wait for those of others in the same JVM; and a handler that does nothing, so that the others can measure how long they themselves make a request wait.
+ * {@code page-bench cluster-probe}: started by {@code page-bench cluster}, not by people. One agent in a process of its
+ * own, whose heartbeats do not wait for those of others in the same JVM; and a handler that does nothing, so that the
+ * others can measure how long they themselves make a request wait.
  */
 @Command(name = "cluster-probe", hidden = true, description = "Sends heartbeats and answers requests at once.")
 public final class ProbeCommand implements Callable<Integer> {

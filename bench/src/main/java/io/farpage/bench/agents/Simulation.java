@@ -31,9 +31,10 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The coordinator's own classes under virtual time, in one thread, with the requests that agents make of them. The agents of {@link Links#MESH} act
- * as those did that followed all nodes without filters: each event wakes each of them, and after an event of a node each reads all nodes. What all
- * of them ask for alike is made once and counted as often as it is asked for.
+ * The coordinator's own classes under virtual time, in one thread, with the requests that agents make of them. The
+ * agents of {@link Links#MESH} act as those did that followed all nodes without filters: each event wakes each of them,
+ * and after an event of a node each reads all nodes. What all of them ask for alike is made once and counted as often
+ * as it is asked for.
  */
 final class Simulation {
     private static final Duration LEASE = Duration.ofSeconds(15);
@@ -64,7 +65,10 @@ final class Simulation {
         RESTART
     }
 
-    /** What the events of one cause have cost: the requests of all agents, the bytes of the answers, and the CPU of the coordinator's classes. */
+    /**
+     * What the events of one cause have cost: the requests of all agents, the bytes of the answers, and the CPU of the
+     * coordinator's classes.
+     */
     static final class Cost {
         long events;
         long requests;
@@ -117,7 +121,10 @@ final class Simulation {
         return simulation.costs;
     }
 
-    /** Bytes of heap that the coordinator's state takes with so many nodes and a space to each ten of them, and the simulated store beside it. */
+    /**
+     * Bytes of heap that the coordinator's state takes with so many nodes and a space to each ten of them, and the
+     * simulated store beside it.
+     */
     static long heapBytes(int agents, long seed) {
         Runtime runtime = Runtime.getRuntime();
         runtime.gc();
@@ -254,7 +261,10 @@ final class Simulation {
         tell(seenFailed, failing);
     }
 
-    /** Another coordinator begins with the store; all agents publish again what it does not know, and read what concerns them. */
+    /**
+     * Another coordinator begins with the store; all agents publish again what it does not know, and read what concerns
+     * them.
+     */
     private void restart() {
         start();
         for (Agent agent : agents) {

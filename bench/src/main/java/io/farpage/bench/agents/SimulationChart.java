@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** Draws what an event costs against the number of agents, both on logarithmic axes: requests, bytes and CPU side by side. */
+/**
+ * Draws what an event costs against the number of agents, both on logarithmic axes: requests, bytes and CPU side by
+ * side.
+ */
 final class SimulationChart {
     private static final int WIDTH = 360;
     private static final int HEIGHT = 300;

@@ -16,8 +16,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The running baseline: set up once, then asked for one round at a time. Between rounds both its processes sleep, so that
- * they take no CPU from the process that is measured. Every wait has a deadline. Used by one thread.
+ * The running baseline: set up once, then asked for one round at a time. Between rounds both its processes sleep, so
+ * that they take no CPU from the process that is measured. Every wait has a deadline. Used by one thread.
  */
 public final class BaselineProcess implements AutoCloseable {
     /** How long the program may take to fill its pages. */

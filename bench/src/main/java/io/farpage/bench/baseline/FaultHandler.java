@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The C program that resolves the faults of one {@link FaultToucher} after another with pages that it fetches from a process of its own.
- * It sleeps while there is no toucher. Used by one thread.
+ * The C program that resolves the faults of one {@link FaultToucher} after another with pages that it fetches from a
+ * process of its own. It sleeps while there is no toucher. Used by one thread.
  */
 public final class FaultHandler implements AutoCloseable {
     private static final Duration FAREWELL = Duration.ofSeconds(5);

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The C program that touches memory which another process pages: an agent, or a {@link FaultHandler}. A process for each round, as only
- * its end takes its memory away. Used by one thread.
+ * The C program that touches memory which another process pages: an agent, or a {@link FaultHandler}. A process for
+ * each round, as only its end takes its memory away. Used by one thread.
  *
  * @param program as built
  * @param children whom it joins

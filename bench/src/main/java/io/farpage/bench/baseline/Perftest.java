@@ -16,8 +16,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * perftest's READ benchmarks, {@code ib_read_lat} and {@code ib_read_bw}, between two queue pairs of one device. A round starts a server and
- * a client and ends with them, so nothing runs in between. They check no content. Used by one thread.
+ * perftest's READ benchmarks, {@code ib_read_lat} and {@code ib_read_bw}, between two queue pairs of one device. A
+ * round starts a server and a client and ends with them, so nothing runs in between. They check no content. Used by one
+ * thread.
  *
  * @param device to measure on
  * @param gidIndex of the device's port; perftest's own choice, which only InfiniBand can do with, if left out

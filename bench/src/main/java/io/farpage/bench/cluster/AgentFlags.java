@@ -32,12 +32,17 @@ public record AgentFlags(String coordinator, String transport, Idle idle, long b
         return Math.ceilDiv(bytes, UNIT);
     }
 
-    /** Hugepages of 2 MiB that both pools take: a header and the smallest part of each kind beside what the pages need. */
+    /**
+     * Hugepages of 2 MiB that both pools take: a header and the smallest part of each kind beside what the pages need.
+     */
     public static long hugepages(long bytes, long staging) {
         return 4 + hugepages(bytes) + hugepages(staging);
     }
 
-    /** The home: its shard has nothing to do but to keep links, so it sleeps; what answers requests waits as the scenario says. */
+    /**
+     * The home: its shard has nothing to do but to keep links, so it sleeps; what answers requests waits as the
+     * scenario says.
+     */
     public Map<String, String> home(int responderCpu) {
         Map<String, String> flags = common(HOME, roundUp(bytes), UNIT);
         flags.put("shard.idle", Idle.BLOCK.label());

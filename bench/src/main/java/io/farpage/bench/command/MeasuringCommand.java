@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * A command that starts a coordinator and agents, measures, prints a table and leaves a report. It fails if a page was not what it should
- * have been, or if a bound was exceeded.
+ * A command that starts a coordinator and agents, measures, prints a table and leaves a report. It fails if a page was
+ * not what it should have been, or if a bound was exceeded.
  *
  * @param <P> what to measure, checked
  */

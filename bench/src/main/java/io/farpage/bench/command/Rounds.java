@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Measures one scenario: rounds of farpage and of the baseline alternate. Which comes first changes with every round, so that a drift of the
- * machine favours neither.
+ * Measures one scenario: rounds of farpage and of the baseline alternate. Which comes first changes with every round,
+ * so that a drift of the machine favours neither.
  */
 public final class Rounds {
     private Rounds() {}

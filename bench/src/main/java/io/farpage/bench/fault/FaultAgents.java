@@ -27,8 +27,8 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * A home, a second one if pages have two, and the node whose agent resolves the toucher's faults with the home's pages. Each round is a guest of its own of one space, whose
- * pages are all away when it begins. Used by one thread.
+ * A home, a second one if pages have two, and the node whose agent resolves the toucher's faults with the home's pages.
+ * Each round is a guest of its own of one space, whose pages are all away when it begins. Used by one thread.
  */
 final class FaultAgents implements AutoCloseable {
     private static final Duration END_TIMEOUT = Duration.ofSeconds(60);
@@ -117,7 +117,10 @@ final class FaultAgents implements AutoCloseable {
                 "seal.directory", children.scratch().resolve("seal").toString());
     }
 
-    /** The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can read. */
+    /**
+     * The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can
+     * read.
+     */
     private void fill(FaultSpace space) throws InterruptedException {
         attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space, false));
         toucher.fill(
@@ -187,7 +190,10 @@ final class FaultAgents implements AutoCloseable {
         return client.transport(AgentFlags.HOME).equals("rdma") ? "ibverbs" : "soft";
     }
 
-    /** One round of the toucher with another handler, which listens at {@code socket}; both agents are off the CPU meanwhile. */
+    /**
+     * One round of the toucher with another handler, which listens at {@code socket}; both agents are off the CPU
+     * meanwhile.
+     */
     BaselineProcess.Measured touchPaused(Path socket, FaultToucher.Walk walk) throws InterruptedException {
         FaultToucher.Setting there =
                 new FaultToucher.Setting(socket, setting.backing(), setting.seed(), setting.cpu(), setting.timeout());

@@ -87,8 +87,8 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
     }
 
     /**
-     * Blocking, all share a CPU: a wake-up across CPUs takes longer than the fetch. Spinning, the toucher has a CPU of its own if there
-     * is one. Otherwise it shares the handler's, which does nothing while the toucher runs.
+     * Blocking, all share a CPU: a wake-up across CPUs takes longer than the fetch. Spinning, the toucher has a CPU of
+     * its own if there is one. Otherwise it shares the handler's, which does nothing while the toucher runs.
      */
     private static FaultPlacement placement(Idle idle, List<Integer> cpus) {
         int first = cpus.getFirst();

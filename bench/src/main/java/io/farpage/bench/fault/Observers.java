@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads pages over HTTP as Prometheus and a dashboard do, all of them at once when it begins and then every second, until it is closed. The reading is done in a
- * thread of this process.
+ * Reads pages over HTTP as Prometheus and a dashboard do, all of them at once when it begins and then every second,
+ * until it is closed. The reading is done in a thread of this process.
  */
 final class Observers implements AutoCloseable {
     private static final Duration PERIOD = Duration.ofSeconds(1);

@@ -1,6 +1,7 @@
 /**
- * {@code page-bench fault}: a process touches memory whose faults an agent resolves from another node; the same process, on the same
- * CPUs, has them resolved by a C program in rounds between, or by the same agent with other settings.
+ * {@code page-bench fault}: a process touches memory whose faults an agent resolves from another node; the same
+ * process, on the same CPUs, has them resolved by a C program in rounds between, or by the same agent with other
+ * settings.
  */
 @NullMarked
 package io.farpage.bench.fault;

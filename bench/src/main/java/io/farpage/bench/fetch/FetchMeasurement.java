@@ -44,8 +44,9 @@ final class FetchMeasurement implements MeasuredWorkload {
     }
 
     /**
-     * Goes on for as long as was asked, and then, for a while, until fetches allocate nothing and the JIT compiler is idle: what is still
-     * interpreted or half compiled does allocate, and on a busy machine the compiler takes its time.
+     * Goes on for as long as was asked, and then, for a while, until fetches allocate nothing and the JIT compiler is
+     * idle: what is still interpreted or half compiled does allocate, and on a busy machine the compiler takes its
+     * time.
      */
     void warmUp() throws InterruptedException {
         Duration warmup = plan.given().warmup;

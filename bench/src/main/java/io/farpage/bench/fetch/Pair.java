@@ -26,8 +26,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The two agents of a scenario: a home, and a fetching node that obeys orders. Between orders both can be put to sleep. Used
- * by one thread.
+ * The two agents of a scenario: a home, and a fetching node that obeys orders. Between orders both can be put to sleep.
+ * Used by one thread.
  */
 final class Pair implements AutoCloseable {
     /** The node starts, waits for the home to register, and for the link to come up. */

@@ -9,7 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Another pair of agents on the same CPUs, with a coordinator of its own, without encryption. One pair is off the CPU while the other is measured.
+ * Another pair of agents on the same CPUs, with a coordinator of its own, without encryption. One pair is off the CPU
+ * while the other is measured.
  */
 final class PlainBaselineRunner implements BaselineRunner {
     private final Scenario scenario;

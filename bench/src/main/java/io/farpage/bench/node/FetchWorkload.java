@@ -17,14 +17,15 @@ import org.HdrHistogram.SingleWriterRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries out errands on a shard's thread, one at a time: keeps a window of transfers under way and checks each page once its
- * latency has been taken. As the C baseline does, it asks for half a window at a time, so that requests share a send and
- * replies a receive. Allocates nothing between the beginning and the end of a workload.
+ * Carries out errands on a shard's thread, one at a time: keeps a window of transfers under way and checks each page
+ * once its latency has been taken. As the C baseline does, it asks for half a window at a time, so that requests share
+ * a send and replies a receive. Allocates nothing between the beginning and the end of a workload.
  *
- * <p>Sealed pages are opened where they arrive, and a page that does not open is a wrong one. Their latency includes that.
+ * <p>Sealed pages are opened where they arrive, and a page that does not open is a wrong one. Their latency includes
+ * that.
  *
- * <p>There is no think time: a stall delays the next request rather than being counted against those that would have been
- * sent meanwhile (coordinated omission).
+ * <p>There is no think time: a stall delays the next request rather than being counted against those that would have
+ * been sent meanwhile (coordinated omission).
  */
 final class FetchWorkload implements DutyCycle {
     private static final ValueLayout.OfLong WORD = ValueLayout.JAVA_LONG;

@@ -10,8 +10,8 @@ import java.security.SecureRandom;
 import java.util.Optional;
 
 /**
- * Seals and opens the workload's pages as an agent does for a guest of an encrypted space, with a random key that lives as long as this object. To be
- * closed when no page moves any more.
+ * Seals and opens the workload's pages as an agent does for a guest of an encrypted space, with a random key that lives
+ * as long as this object. To be closed when no page moves any more.
  */
 record LocalSeal(SealTable table, SealKeys keys, PageSeal pages) implements AutoCloseable {
     private static final int GENERATION = 1;

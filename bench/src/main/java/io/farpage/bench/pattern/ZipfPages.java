@@ -4,8 +4,8 @@ package io.farpage.bench.pattern;
  * Zipf by rejection-inversion (W. Hörmann and G. Derflinger, <i>Rejection-inversion to generate variates from monotone
  * discrete distributions</i>, 1996): no table however many pages there are, and about one draw per number.
  *
- * <p>Popular pages are spread over the space, as they are in a guest: rank r is page r · stride mod pages, with a stride
- * that has no divisor in common with the number of pages and so gives every rank a page of its own.
+ * <p>Popular pages are spread over the space, as they are in a guest: rank r is page r · stride mod pages, with a
+ * stride that has no divisor in common with the number of pages and so gives every rank a page of its own.
  */
 final class ZipfPages implements PageNumbers {
     private static final double GOLDEN_SECTION = 0.6180339887498949;

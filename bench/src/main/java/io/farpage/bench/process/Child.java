@@ -88,7 +88,8 @@ public final class Child implements AutoCloseable {
     }
 
     /**
-     * Waits, at most {@link #startTimeout()}, for a file that it writes, in one step, when it is ready, and returns its text.
+     * Waits, at most {@link #startTimeout()}, for a file that it writes, in one step, when it is ready, and returns its
+     * text.
      *
      * @throws CommandException if it ends or is not ready in time, with what it said last
      */

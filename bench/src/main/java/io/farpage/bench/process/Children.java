@@ -72,7 +72,8 @@ public final class Children implements AutoCloseable {
     }
 
     /**
-     * Starts a program. Its standard error goes to a log; so does its standard output, unless it is {@code spoken} with.
+     * Starts a program. Its standard error goes to a log; so does its standard output, unless it is {@code spoken}
+     * with.
      *
      * @param name for messages and the name of its log
      */

@@ -8,8 +8,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How farpage's programs are started: through the launchers beside the one that started this JVM, which says where they are
- * in the system property {@value #LAUNCHERS}; otherwise, as in an IDE or a test, with this JVM's own flags and class path.
+ * How farpage's programs are started: through the launchers beside the one that started this JVM, which says where they
+ * are in the system property {@value #LAUNCHERS}; otherwise, as in an IDE or a test, with this JVM's own flags and
+ * class path.
  */
 public sealed interface Programs {
     /** The directory of the launchers. */
@@ -63,8 +64,8 @@ public sealed interface Programs {
     }
 
     /**
-     * Whether a flag of this JVM is for its children, too. An agent (debugger, profiler) is not, and an AOT cache is one program's. Without the
-     * second compiler, which the JVM of a short test leaves out, no allocation is removed.
+     * Whether a flag of this JVM is for its children, too. An agent (debugger, profiler) is not, and an AOT cache is
+     * one program's. Without the second compiler, which the JVM of a short test leaves out, no allocation is removed.
      */
     private static boolean isForChildren(String flag) {
         return !flag.startsWith("-agent")

@@ -6,14 +6,17 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Outlives this process by a moment, however it ends: a shell that waits for the end of its standard input and then kills
- * what it was told of, removes a directory, and takes back the hugepages that are still borrowed. A shutdown hook cannot do
- * that after SIGKILL. Thread-safe.
+ * Outlives this process by a moment, however it ends: a shell that waits for the end of its standard input and then
+ * kills what it was told of, removes a directory, and takes back the hugepages that are still borrowed. A shutdown hook
+ * cannot do that after SIGKILL. Thread-safe.
  */
 final class Watchdog implements AutoCloseable {
     private static final long FAREWELL_SECONDS = 5;
 
-    /** +PID adds a process to kill, -PID takes it out, =COUNT says how many hugepages are borrowed. Ctrl-C reaches the whole process group, and must not end this. */
+    /**
+     * +PID adds a process to kill, -PID takes it out, =COUNT says how many hugepages are borrowed. Ctrl-C reaches the
+     * whole process group, and must not end this.
+     */
     private static final String SCRIPT = """
             trap '' INT TERM HUP
             all=' '
@@ -73,8 +76,8 @@ final class Watchdog implements AutoCloseable {
     }
 
     /**
-     * Has it kill what is left and remove the directory, and waits until it has. Hugepages are left to those who borrowed them:
-     * this process is not at its end yet.
+     * Has it kill what is left and remove the directory, and waits until it has. Hugepages are left to those who
+     * borrowed them: this process is not at its end yet.
      */
     @Override
     public void close() {

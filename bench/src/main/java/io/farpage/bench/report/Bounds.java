@@ -7,8 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How far a report may lie from its baselines. Latencies are held to their bounds where one page is fetched at a time, the throughput
- * where several are.
+ * How far a report may lie from its baselines. Latencies are held to their bounds where one page is fetched at a time,
+ * the throughput where several are.
  *
  * @param limits by figure, each a ratio except {@link Figure#ALLOCATED}
  */

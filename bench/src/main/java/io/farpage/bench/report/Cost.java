@@ -26,7 +26,8 @@ public sealed interface Cost {
      * @param installP50Ns from having the page to having installed it, nanoseconds
      * @param faults that the agent read
      * @param evictions pages taken out
-     * @param prefetchHitRate prefetched pages behind which the toucher went on, of all that were prefetched, 0 to 1; null if none was
+     * @param prefetchHitRate prefetched pages behind which the toucher went on, of all that were prefetched, 0 to 1;
+     *     null if none was
      */
     record OfFaults(
             long fetchP50Ns,

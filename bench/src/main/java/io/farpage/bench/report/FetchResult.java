@@ -6,10 +6,10 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The figures of one run, named as they are in the JSON. Times are nanoseconds over all rounds together, ratios
- * are the median over the rounds of farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a
- * baseline, it and the ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of a baseline that
- * tells its rate alone.
+ * The figures of one run, named as they are in the JSON. Times are nanoseconds over all rounds together, ratios are the
+ * median over the rounds of farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a
+ * baseline, it and the ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of
+ * a baseline that tells its rate alone.
  */
 public record FetchResult(
         @JsonUnwrapped RunSettings settings,

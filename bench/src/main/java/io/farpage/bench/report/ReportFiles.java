@@ -13,7 +13,8 @@ import org.HdrHistogram.Histogram;
 
 /**
  * Writes a report's files: {@code fetch.json}, {@code fetch.html}, and for each run {@code fetch-NAME.hgrm} and
- * {@code fetch-NAME-baseline.hgrm}; {@code fault} instead of {@code fetch} if that is its subject. Each file appears whole or not at all, so that a reader never sees half of one.
+ * {@code fetch-NAME-baseline.hgrm}; {@code fault} instead of {@code fetch} if that is its subject. Each file appears
+ * whole or not at all, so that a reader never sees half of one.
  */
 public final class ReportFiles {
     private static final int HGRM_TICKS_PER_HALF = 5;

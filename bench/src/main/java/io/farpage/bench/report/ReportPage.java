@@ -10,7 +10,8 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A report as one page of HTML with its style, its script and its data inside, drawn by the browser with nothing to load.
+ * A report as one page of HTML with its style, its script and its data inside, drawn by the browser with nothing to
+ * load.
  */
 final class ReportPage {
     private static final int TICKS_PER_HALF = 8;

@@ -97,7 +97,10 @@ final class FetchCommandTest {
         assertEquals("farpage-plain-block", json.get("baseline").get("name").asString());
     }
 
-    /** The warm-up is long: on a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. */
+    /**
+     * The warm-up is long: on a loaded machine the compiler finishes late, and until then escape analysis removes no
+     * allocation.
+     */
     @Test
     @Tag("soak")
     @Timeout(240)

@@ -109,7 +109,10 @@ final class PagePatternTest {
         return counts;
     }
 
-    /** Chi-square: with k - 1 degrees of freedom its mean is k - 1 and its deviation √(2(k - 1)); five of those is amiss. */
+    /**
+     * Chi-square: with k - 1 degrees of freedom its mean is k - 1 and its deviation √(2(k - 1)); five of those is
+     * amiss.
+     */
     private static void assertFits(long[] counts, double[] expected) {
         double chiSquare = 0;
         double rare = 0;

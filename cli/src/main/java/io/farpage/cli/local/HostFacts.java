@@ -16,7 +16,8 @@ import java.util.Optional;
 /**
  * What a host has for a local cluster, read at one moment; the rules on it read nothing.
  *
- * @param noUserfaultfd why this user may not open a userfaultfd with the guest's features; empty if it may, or without a guest
+ * @param noUserfaultfd why this user may not open a userfaultfd with the guest's features; empty if it may, or without
+ *     a guest
  * @param port for the coordinator, 0 for one that the system chooses; the agents' are all chosen by the system
  * @param noPort why no port of the loopback address can be listened on; empty if one can
  * @param memory that processes can still take; empty if the kernel does not tell
@@ -108,8 +109,8 @@ record HostFacts(
     }
 
     /**
-     * By how many hugepages of 2 MiB the kernel's pool is raised: by those of all pools if memory has room for them beside the
-     * rest, otherwise by those of the pools that the free hugepages do not hold.
+     * By how many hugepages of 2 MiB the kernel's pool is raised: by those of all pools if memory has room for them
+     * beside the rest, otherwise by those of the pools that the free hugepages do not hold.
      */
     long hugepagesToReserve(Plan plan) {
         boolean hasRoom = memory.map(left -> left.bytes() >= needed(plan, 0)).orElse(true);
@@ -121,7 +122,9 @@ record HostFacts(
         return Math.min(plan.agents(), hugepages / plan.hugepagesOfEach());
     }
 
-    /** Memory beside the free hugepages: the other pools, a JVM for each process, and the resident part of the guest. */
+    /**
+     * Memory beside the free hugepages: the other pools, a JVM for each process, and the resident part of the guest.
+     */
     private static long needed(Plan plan, long poolsOfFreeHugepages) {
         long pools = (plan.agents() - poolsOfFreeHugepages) * plan.hugepagesOfEach() * PAGE;
         return pools + plan.processes() * JVM_BYTES + plan.residentBytes();

@@ -134,7 +134,9 @@ final class LocalCluster {
         return kept;
     }
 
-    /** Agents that have registered; 0 if the coordinator cannot say, as on a host that is too busy to answer in time. */
+    /**
+     * Agents that have registered; 0 if the coordinator cannot say, as on a host that is too busy to answer in time.
+     */
     private static long active(CoordinatorClient client) {
         try {
             return client.overview(NodeFilter.ALL.withLimit(0)).totals().nodes().getOrDefault(NodeStatus.ACTIVE, 0L);
@@ -177,7 +179,9 @@ final class LocalCluster {
         folder.delete();
     }
 
-    /** The guest first, so that its pages can be written to their homes, then the agents, then what they register with. */
+    /**
+     * The guest first, so that its pages can be written to their homes, then the agents, then what they register with.
+     */
     private void endProcesses() throws IOException, InterruptedException {
         end(Member.of(folder.path()).stream()
                 .filter(member -> member.name().equals(Plan.GUEST))

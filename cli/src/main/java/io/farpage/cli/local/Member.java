@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A process of a local cluster. Its environment says so, which it has from its start to its end, so that the processes of a start that was killed
- * are found as well.
+ * A process of a local cluster. Its environment says so, which it has from its start to its end, so that the processes
+ * of a start that was killed are found as well.
  *
  * @param name such as local-1
  * @param process which
@@ -34,7 +34,10 @@ record Member(String name, ProcessHandle process) {
         return Map.of(FOLDER, folder.toString(), NAME, name);
     }
 
-    /** The running members of the cluster, sorted by name. Without root, processes of other users are left out: their environment cannot be read. */
+    /**
+     * The running members of the cluster, sorted by name. Without root, processes of other users are left out: their
+     * environment cannot be read.
+     */
     static List<Member> of(Path folder) throws IOException {
         List<Member> members = new ArrayList<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {

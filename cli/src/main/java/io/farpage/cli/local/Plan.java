@@ -141,7 +141,10 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
         return arguments;
     }
 
-    /** The guest: a process that touches its pages in random order, compares them, and leaves the processor to others most of the time. */
+    /**
+     * The guest: a process that touches its pages in random order, compares them, and leaves the processor to others
+     * most of the time.
+     */
     List<String> guestArguments() {
         return List.of(
                 "stress",

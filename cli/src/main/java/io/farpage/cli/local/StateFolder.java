@@ -61,8 +61,9 @@ final class StateFolder {
     }
 
     /**
-     * Takes the folder for this process alone, and makes it if it does not exist; closing the channel gives it back. The lock file is beside the folder and stays
-     * when the folder is deleted: of two processes that lock a file of one name, one may hold a lock on a file that was unlinked.
+     * Takes the folder for this process alone, and makes it if it does not exist; closing the channel gives it back.
+     * The lock file is beside the folder and stays when the folder is deleted: of two processes that lock a file of one
+     * name, one may hold a lock on a file that was unlinked.
      */
     FileChannel lock() throws IOException {
         require(unwritable());

@@ -5,7 +5,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Which route needs what, by {@code METHOD path}. A route that is not in the table is refused to every identity. Immutable. */
+/**
+ * Which route needs what, by {@code METHOD path}. A route that is not in the table is refused to every identity.
+ * Immutable.
+ */
 public final class AccessTable {
 
     private final Map<String, Access> entries;

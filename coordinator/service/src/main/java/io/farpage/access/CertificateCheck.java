@@ -3,7 +3,10 @@ package io.farpage.access;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
 
-/** Whether a certificate that TLS has verified still counts. Asked for each request, so that it answers from memory as a rule. Thread-safe. */
+/**
+ * Whether a certificate that TLS has verified still counts. Asked for each request, so that it answers from memory as a
+ * rule. Thread-safe.
+ */
 public interface CertificateCheck {
 
     /** Every certificate counts. */

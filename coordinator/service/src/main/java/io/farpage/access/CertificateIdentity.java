@@ -12,9 +12,9 @@ import javax.naming.ldap.Rdn;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The identity in a certificate: exactly one URI of scheme {@code farpage} among its subject alternative names (RFC 5280, section 4.2.1.6).
- * {@code farpage://node/ID} is a node, {@code farpage://coordinator} the coordinator, {@code farpage://role/ROLE} a person or a program whose
- * name is the CN. The certificate itself is taken as verified.
+ * The identity in a certificate: exactly one URI of scheme {@code farpage} among its subject alternative names (RFC
+ * 5280, section 4.2.1.6). {@code farpage://node/ID} is a node, {@code farpage://coordinator} the coordinator,
+ * {@code farpage://role/ROLE} a person or a program whose name is the CN. The certificate itself is taken as verified.
  */
 public final class CertificateIdentity {
 

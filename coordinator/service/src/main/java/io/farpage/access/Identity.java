@@ -42,7 +42,10 @@ public sealed interface Identity {
         }
     }
 
-    /** Any client of a service that runs without authentication: on loopback, or because its configuration says {@code insecure}. */
+    /**
+     * Any client of a service that runs without authentication: on loopback, or because its configuration says
+     * {@code insecure}.
+     */
     record Unauthenticated() implements Identity {
         @Override
         public String toString() {

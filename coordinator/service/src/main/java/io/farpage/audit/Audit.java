@@ -23,9 +23,9 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Where the events of one program go. Any thread may record an event; it does not wait for the disk. A thread of the audit writes the lines in their
- * order. If the file cannot be written, the thread says so in the log, keeps the line and tries again; lines that find the queue full are lost and
- * counted.
+ * Where the events of one program go. Any thread may record an event; it does not wait for the disk. A thread of the
+ * audit writes the lines in their order. If the file cannot be written, the thread says so in the log, keeps the line
+ * and tries again; lines that find the queue full are lost and counted.
  */
 public final class Audit implements AutoCloseable {
 

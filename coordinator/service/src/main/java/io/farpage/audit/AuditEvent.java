@@ -77,8 +77,8 @@ public record AuditEvent(Actor actor, String act, String target, Outcome outcome
     /**
      * The cause of an event.
      *
-     * @param kind {@code node}, {@code coordinator}, a role, {@code unauthenticated}, {@code stranger}, {@code process}, {@code user} or {@code
-     *     program}
+     * @param kind {@code node}, {@code coordinator}, a role, {@code unauthenticated}, {@code stranger},
+     *     {@code process}, {@code user} or {@code program}
      * @param name node id, name of a token or certificate, or empty
      * @param from address of the client, {@code pid N} of a process, or empty
      */

@@ -37,9 +37,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file that lines are appended to, readable by its owner alone. It is rotated when it would become too large and when a day of UTC begins; rotated
- * files are compressed, and the oldest are deleted. A command may append lines while a service has the file open: a lock on the file keeps the
- * rotation away from a line that is being written. Used by one thread of a process.
+ * A file that lines are appended to, readable by its owner alone. It is rotated when it would become too large and when
+ * a day of UTC begins; rotated files are compressed, and the oldest are deleted. A command may append lines while a
+ * service has the file open: a lock on the file keeps the rotation away from a line that is being written. Used by one
+ * thread of a process.
  */
 final class AuditFile implements AutoCloseable {
 

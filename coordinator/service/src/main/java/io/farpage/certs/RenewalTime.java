@@ -4,7 +4,10 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 
-/** When a certificate is due for renewal: after two thirds of its life, so that a CA that is away for a third of it does no harm. */
+/**
+ * When a certificate is due for renewal: after two thirds of its life, so that a CA that is away for a third of it does
+ * no harm.
+ */
 public final class RenewalTime {
 
     private RenewalTime() {}

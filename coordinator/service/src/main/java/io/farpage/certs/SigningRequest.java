@@ -18,7 +18,10 @@ import org.bouncycastle.pkcs.jcajce.JcaPKCS10CertificationRequestBuilder;
 import org.bouncycastle.util.io.pem.PemObject;
 import org.bouncycastle.util.io.pem.PemReader;
 
-/** Certificate signing requests (PKCS #10, RFC 2986). Only the public key of one counts; its names are the CA's to choose. */
+/**
+ * Certificate signing requests (PKCS #10, RFC 2986). Only the public key of one counts; its names are the CA's to
+ * choose.
+ */
 public final class SigningRequest {
 
     private static final int LONGEST = 16 << 10;

@@ -18,7 +18,8 @@ public final class Config {
     /**
      * The value of a key.
      *
-     * @throws IllegalArgumentException if the key is not of the schema that this was read by, which is a programming error
+     * @throws IllegalArgumentException if the key is not of the schema that this was read by, which is a programming
+     *     error
      */
     @SuppressWarnings("unchecked") // Schema.load is the only writer and pairs each key with a value of its own type
     public <T> T get(Key<T> key) {
@@ -35,7 +36,10 @@ public final class Config {
         return !origin(key).equals(Setting.DEFAULT);
     }
 
-    /** What is odd but no error, one line each: variables of the environment that are probably another farpage program's. */
+    /**
+     * What is odd but no error, one line each: variables of the environment that are probably another farpage
+     * program's.
+     */
     public List<String> warnings() {
         return warnings;
     }

@@ -34,7 +34,8 @@ public final class Key<T> {
      * A key of any type.
      *
      * @param name lower-case words joined by dots, such as {@code rdma.gid_index}
-     * @param defaultText what holds when nothing is configured; read by {@code type} at once, so a wrong default fails at start-up
+     * @param defaultText what holds when nothing is configured; read by {@code type} at once, so a wrong default fails
+     *     at start-up
      * @param doc what it does, for the reference page
      */
     public static <T> Key<T> of(String name, ValueType<T> type, String defaultText, String doc) {

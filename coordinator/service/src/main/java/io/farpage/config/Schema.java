@@ -110,8 +110,8 @@ public final class Schema {
     }
 
     /**
-     * Whether a variable has the section of one of our keys. One environment may serve several programs, so that a variable of a section
-     * we do not have is another's, and only worth a warning.
+     * Whether a variable has the section of one of our keys. One environment may serve several programs, so that a
+     * variable of a section we do not have is another's, and only worth a warning.
      */
     private boolean isOurs(String variable) {
         return byVariable.keySet().stream().anyMatch(known -> section(known).equals(section(variable)));

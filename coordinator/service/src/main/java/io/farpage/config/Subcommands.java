@@ -6,7 +6,10 @@ import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** Gives a program its commands: only the one that is called, since to make the models of all takes longer than most commands run. */
+/**
+ * Gives a program its commands: only the one that is called, since to make the models of all takes longer than most
+ * commands run.
+ */
 public final class Subcommands {
 
     private static final Set<String> VERSION = Set.of("-V", "--version");
@@ -14,8 +17,8 @@ public final class Subcommands {
     private Subcommands() {}
 
     /**
-     * Adds the command that the arguments begin with. If they begin with none of the program's commands, all are added, since the program then shows
-     * them or says which was meant; for the version alone none is needed.
+     * Adds the command that the arguments begin with. If they begin with none of the program's commands, all are added,
+     * since the program then shows them or says which was meant; for the version alone none is needed.
      *
      * @param commands classes with {@link Command}, in the order of the program's help
      * @return whether all were added

@@ -16,8 +16,8 @@ public interface ValueType<T> {
     /**
      * Reads a value.
      *
-     * @throws IllegalArgumentException if the text is not allowed; the message says what is wrong with it beyond {@link #allowed()},
-     *     or is empty
+     * @throws IllegalArgumentException if the text is not allowed; the message says what is wrong with it beyond
+     *     {@link #allowed()}, or is empty
      */
     T parse(String text);
 }

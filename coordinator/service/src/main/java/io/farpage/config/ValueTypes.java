@@ -94,7 +94,10 @@ public final class ValueTypes {
         });
     }
 
-    /** A host and a port, such as {@code 127.0.0.1:7400} or {@code [::1]:7400}; port 0 lets the system choose where it is to listen. */
+    /**
+     * A host and a port, such as {@code 127.0.0.1:7400} or {@code [::1]:7400}; port 0 lets the system choose where it
+     * is to listen.
+     */
     public static ValueType<HostPort> hostPort() {
         return new Simple<>(
                 "host:port", "host:port with a port from 0 to 65535, for example 127.0.0.1:7400", HostPort::parse);

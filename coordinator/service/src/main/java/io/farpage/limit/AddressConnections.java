@@ -3,7 +3,10 @@ package io.farpage.limit;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How many connections each address has open. One that has as many as it may gets no more; the others are not affected. Thread-safe. */
+/**
+ * How many connections each address has open. One that has as many as it may gets no more; the others are not affected.
+ * Thread-safe.
+ */
 public final class AddressConnections {
 
     private final int most;
@@ -26,7 +29,10 @@ public final class AddressConnections {
         return most;
     }
 
-    /** Counts a connection of an address, unless it has as many as it may. A connection that was counted is to be {@link #closed}. */
+    /**
+     * Counts a connection of an address, unless it has as many as it may. A connection that was counted is to be
+     * {@link #closed}.
+     */
     public synchronized boolean opened(String address) {
         String key = AddressGroup.of(address);
         int before = open.getOrDefault(key, 0);

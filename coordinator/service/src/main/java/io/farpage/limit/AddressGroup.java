@@ -1,6 +1,9 @@
 package io.farpage.limit;
 
-/** What counts as one address: an IPv4 address, or the /64 of an IPv6 address, since a host may use every address of its /64. */
+/**
+ * What counts as one address: an IPv4 address, or the /64 of an IPv6 address, since a host may use every address of its
+ * /64.
+ */
 final class AddressGroup {
 
     private static final int GROUPS = 8;

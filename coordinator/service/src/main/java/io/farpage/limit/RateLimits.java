@@ -9,8 +9,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * How many requests a service takes from one identity, and from one address whose requests show no identity. An identity that is proven has its own
- * limit and not that of its address, so that a stranger at the same address keeps no agent out. Thread-safe.
+ * How many requests a service takes from one identity, and from one address whose requests show no identity. An
+ * identity that is proven has its own limit and not that of its address, so that a stranger at the same address keeps
+ * no agent out. Thread-safe.
  */
 public final class RateLimits {
 
@@ -97,7 +98,8 @@ public final class RateLimits {
     }
 
     /**
-     * How long no credentials of an address are looked at, if it has failed too often. Asked only when the answer is a refusal, which is counted.
+     * How long no credentials of an address are looked at, if it has failed too often. Asked only when the answer is a
+     * refusal, which is counted.
      */
     public Optional<Duration> pause(String address) {
         return taken(attempts.pause(AddressGroup.of(address)), Limit.AUTHENTICATION);

@@ -3,7 +3,10 @@ package io.farpage.limit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A map of bounded size: a new entry beyond it replaces the one that was not used for the longest time. Not thread-safe. */
+/**
+ * A map of bounded size: a new entry beyond it replaces the one that was not used for the longest time. Not
+ * thread-safe.
+ */
 final class RecentlyUsed<V> extends LinkedHashMap<String, V> {
 
     private static final long serialVersionUID = 1L;

@@ -3,7 +3,10 @@ package io.farpage.limit;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** A token bucket for each key. A key that was not used for the longest time is forgotten first, and begins again with a full bucket. Thread-safe. */
+/**
+ * A token bucket for each key. A key that was not used for the longest time is forgotten first, and begins again with a
+ * full bucket. Thread-safe.
+ */
 public final class TokenBuckets {
 
     private static final double SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);

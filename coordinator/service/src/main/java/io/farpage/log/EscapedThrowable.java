@@ -7,9 +7,14 @@ import ch.qos.logback.classic.spi.ThrowableProxy;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** Writes a stack trace with the messages of its exceptions escaped, as {@link EscapedMessage} does for the message of the event. */
+/**
+ * Writes a stack trace with the messages of its exceptions escaped, as {@link EscapedMessage} does for the message of
+ * the event.
+ */
 public final class EscapedThrowable extends ThrowableProxyConverter {
-    /** Converts a throwable once, so that the classes for it are loaded before the process may run out of descriptors. */
+    /**
+     * Converts a throwable once, so that the classes for it are loaded before the process may run out of descriptors.
+     */
     @Override
     public void start() {
         super.start();

@@ -11,8 +11,8 @@ import ch.qos.logback.core.spi.ContextAwareBase;
 import org.slf4j.Logger;
 
 /**
- * Configures logback before the first entry. Logback finds this class by its name in META-INF/services. A logback.xml would do the same, but the
- * XML parser takes longer to load than a short command runs.
+ * Configures logback before the first entry. Logback finds this class by its name in META-INF/services. A logback.xml
+ * would do the same, but the XML parser takes longer to load than a short command runs.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
 

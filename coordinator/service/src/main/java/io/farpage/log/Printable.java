@@ -5,8 +5,8 @@ public final class Printable {
     private Printable() {}
 
     /**
-     * The text with every control character, line separator and invisible format character written as an escape, such as {@code \n} or
-     * {@code \}{@code u001b}. A backslash stays as it is.
+     * The text with every control character, line separator and invisible format character written as an escape, such
+     * as {@code \n} or {@code \}{@code u001b}. A backslash stays as it is.
      */
     public static String of(String text) {
         int at = firstToEscape(text);

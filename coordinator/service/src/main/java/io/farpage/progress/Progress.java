@@ -8,8 +8,9 @@ import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Tells how far a command is. {@link #finish} leaves a line that says what was done; {@link #close} without it, as after an error, takes the line away, so
- * that what is printed next stands alone. While a bar stands, a thread redraws it twice a second, so that the rate falls when nothing gets on.
+ * Tells how far a command is. {@link #finish} leaves a line that says what was done; {@link #close} without it, as
+ * after an error, takes the line away, so that what is printed next stands alone. While a bar stands, a thread redraws
+ * it twice a second, so that the rate falls when nothing gets on.
  *
  * <p>Thread-safe. An output that fails is not told: what the command does matters more.
  */

@@ -30,7 +30,10 @@ public final class ProgressOption {
         return open(label, unit).ticking();
     }
 
-    /** As {@link #start}, but nothing is drawn of itself between two calls, so that nothing runs beside what is measured. */
+    /**
+     * As {@link #start}, but nothing is drawn of itself between two calls, so that nothing runs beside what is
+     * measured.
+     */
     public Progress startForMeasuring(String label, Unit unit) {
         return open(label, unit);
     }

@@ -24,7 +24,8 @@ record Rendering(String label, Optional<Integer> percent, String amount, String 
     }
 
     /**
-     * One line with a bar that fits into a terminal. What does not fit is left out: first the bar, then the rate, then the time, and then the end of the line.
+     * One line with a bar that fits into a terminal. What does not fit is left out: first the bar, then the rate, then
+     * the time, and then the end of the line.
      *
      * @param columns of the terminal; the last one stays free, since some terminals wrap a line that fills it
      */

@@ -21,9 +21,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one place that decides whether a request may be carried out, and through which every decision of a service goes. A request is first given
- * an identity, from its token or its certificate; then its route's entry in the table is looked up. A route without an entry is refused. Every
- * decision, allowed or not, reaches the listeners. Thread-safe.
+ * The one place that decides whether a request may be carried out, and through which every decision of a service goes.
+ * A request is first given an identity, from its token or its certificate; then its route's entry in the table is
+ * looked up. A route without an entry is refused. Every decision, allowed or not, reaches the listeners. Thread-safe.
  */
 public final class AccessControl {
 
@@ -121,7 +121,10 @@ public final class AccessControl {
         return audit;
     }
 
-    /** Has every decision from now on told to a listener, on the thread of the request. It must be quick and must not throw. */
+    /**
+     * Has every decision from now on told to a listener, on the thread of the request. It must be quick and must not
+     * throw.
+     */
     public void onDecision(Consumer<Decision> listener) {
         listeners.add(listener);
     }
@@ -140,8 +143,8 @@ public final class AccessControl {
     /**
      * Gives a request its identity.
      *
-     * @throws ProblemException 401 if it shows a token that does not count, 403 if a web page of another origin sends it, 429 if its identity or
-     *     its address has made too many requests
+     * @throws ProblemException 401 if it shows a token that does not count, 403 if a web page of another origin sends
+     *     it, 429 if its identity or its address has made too many requests
      */
     void authenticate(Context ctx) {
         try {
@@ -236,7 +239,8 @@ public final class AccessControl {
     }
 
     /**
-     * Looks again at a certificate after the route's handler, which may have waited long, and before the answer is sent.
+     * Looks again at a certificate after the route's handler, which may have waited long, and before the answer is
+     * sent.
      *
      * @throws ProblemException 401 if it no longer counts
      */
@@ -313,7 +317,8 @@ public final class AccessControl {
     }
 
     /**
-     * Refuses a request without identity whose path leads to no route, so that a stranger learns nothing from 404 and 405.
+     * Refuses a request without identity whose path leads to no route, so that a stranger learns nothing from 404 and
+     * 405.
      *
      * @throws ProblemException 401
      */
@@ -324,8 +329,8 @@ public final class AccessControl {
     }
 
     /**
-     * Refuses a request for a reason that its route's handler found. Status 401 says that it shows credentials that do not count, such as a join
-     * token, and is counted as a failed attempt.
+     * Refuses a request for a reason that its route's handler found. Status 401 says that it shows credentials that do
+     * not count, such as a join token, and is counted as a failed attempt.
      *
      * @throws ProblemException the reason, always
      */
@@ -365,7 +370,10 @@ public final class AccessControl {
         audit.ifPresent(one -> one.connectionRefused(place, reason));
     }
 
-    /** A request is answered with a problem that the route's handler found: a body that is too long, or comes too slowly. */
+    /**
+     * A request is answered with a problem that the route's handler found: a body that is too long, or comes too
+     * slowly.
+     */
     void answeredWith(Context ctx, Problem problem) {
         if (BAD_BODIES.contains(problem.status())) {
             tell(new Decision(identity(ctx), address(ctx), operation(ctx), false, problem.detail()));

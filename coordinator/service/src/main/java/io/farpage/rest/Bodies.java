@@ -8,7 +8,10 @@ import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
 import org.eclipse.jetty.io.EndPoint;
 
-/** Receives request bodies. A body takes memory only within its route's limit and the service's budget, and for a bounded time. */
+/**
+ * Receives request bodies. A body takes memory only within its route's limit and the service's budget, and for a
+ * bounded time.
+ */
 final class Bodies {
     private static final long TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(10);
     private static final long DISCARD_MILLIS = TimeUnit.SECONDS.toMillis(1);
@@ -27,7 +30,8 @@ final class Bodies {
      * Receives a body and uses it.
      *
      * @param limit the longest that is taken
-     * @throws ProblemException 413 if it is longer, 408 if it takes too long, 503 if the service has no memory for it now
+     * @throws ProblemException 413 if it is longer, 408 if it takes too long, 503 if the service has no memory for it
+     *     now
      */
     static <T> T receive(Context ctx, int limit, Use<T> use) throws IOException {
         long declared = ctx.req().getContentLengthLong();
@@ -103,9 +107,9 @@ final class Bodies {
     }
 
     /**
-     * Reads what a client still sends of a body that is not wanted, for a second at most: a connection that is closed while bytes come in is
-     * reset, and the client may not see the answer. The connection of a request without a body keeps its idle timeout: it may have been idle
-     * for longer than a second while the request was served.
+     * Reads what a client still sends of a body that is not wanted, for a second at most: a connection that is closed
+     * while bytes come in is reset, and the client may not see the answer. The connection of a request without a body
+     * keeps its idle timeout: it may have been idle for longer than a second while the request was served.
      */
     static void discard(Context ctx) {
         if (ctx.req().getContentLengthLong() <= 0 && ctx.req().getHeader("Transfer-Encoding") == null) {

@@ -3,8 +3,8 @@ package io.farpage.rest;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes of request bodies that a service holds in memory at once. Short bodies have a budget of their own, so that long ones never keep a
- * heartbeat out. Thread-safe.
+ * Bytes of request bodies that a service holds in memory at once. Short bodies have a budget of their own, so that long
+ * ones never keep a heartbeat out. Thread-safe.
  */
 final class BodyBudget {
     /** The longest body that counts as short. */

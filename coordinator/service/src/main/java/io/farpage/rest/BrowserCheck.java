@@ -13,9 +13,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses requests that a browser sends on behalf of a web page of another origin. A change with an {@code Origin} (RFC 6454) that is not the
- * service's own, or with {@code Sec-Fetch-Site} that says so, is a forged request. A {@code Host} that is no name of this service means that the
- * page's own name resolves to this address (DNS rebinding); with TLS, the certificate's names exclude that already.
+ * Refuses requests that a browser sends on behalf of a web page of another origin. A change with an {@code Origin} (RFC
+ * 6454) that is not the service's own, or with {@code Sec-Fetch-Site} that says so, is a forged request. A {@code Host}
+ * that is no name of this service means that the page's own name resolves to this address (DNS rebinding); with TLS,
+ * the certificate's names exclude that already.
  */
 final class BrowserCheck {
 

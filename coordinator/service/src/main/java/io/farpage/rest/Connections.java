@@ -20,9 +20,9 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * How many connections a service has open at once: a quarter of the process's file descriptors, so that the rest of the process keeps some,
- * and no more than its heap has room for. At the limit it accepts no more, and idle connections end after a second. One address has at most half of the
- * connections over TCP.
+ * How many connections a service has open at once: a quarter of the process's file descriptors, so that the rest of the
+ * process keeps some, and no more than its heap has room for. At the limit it accepts no more, and idle connections end
+ * after a second. One address has at most half of the connections over TCP.
  */
 final class Connections {
     private static final int FEWEST = 16;

@@ -12,8 +12,9 @@ import org.eclipse.jetty.io.SelectorManager;
 import org.eclipse.jetty.util.IO;
 
 /**
- * Closes connections of an address that has too many, before a byte is read and before a TLS handshake begins. Jetty's own limits count the connections of
- * all addresses together, so that one address could keep the others out. Thread-safe.
+ * Closes connections of an address that has too many, before a byte is read and before a TLS handshake begins. Jetty's
+ * own limits count the connections of all addresses together, so that one address could keep the others out.
+ * Thread-safe.
  */
 final class ConnectionsByAddress implements SelectorManager.AcceptListener {
 

@@ -10,8 +10,9 @@ import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * The end of a service as its clients like it: no new connections, and each that is open hears {@code Connection: close} with its next answer. A
- * connection that is cut without it may lose a request that is on its way (RFC 9112, section 9.6).
+ * The end of a service as its clients like it: no new connections, and each that is open hears
+ * {@code Connection: close} with its next answer. A connection that is cut without it may lose a request that is on its
+ * way (RFC 9112, section 9.6).
  */
 final class Drain {
     private static final Duration AT_MOST = Duration.ofSeconds(2);

@@ -7,10 +7,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where a service listens, its certificates, and the identities that it admits. A service listens on a TCP address, on a Unix socket, or on both.
+ * Where a service listens, its certificates, and the identities that it admits. A service listens on a TCP address, on
+ * a Unix socket, or on both.
  *
  * @param tcp the TCP address; port 0 lets the system choose
- * @param tls certificates for the TCP address; empty: plain HTTP. The Unix socket has none: the kernel tells which user has connected.
+ * @param tls certificates for the TCP address; empty: plain HTTP. The Unix socket has none: the kernel tells which user
+ *     has connected.
  * @param control decides on every request
  * @param socket path at which the Unix socket is bound; nothing may exist there
  */

@@ -14,7 +14,10 @@ import tools.jackson.databind.type.LogicalType;
 /** The two ways JSON is read here; both write the same. Thread-safe. */
 public final class Json {
 
-    /** For what others send us: an unknown or duplicate property, a text where a number belongs, anything after the end is refused. */
+    /**
+     * For what others send us: an unknown or duplicate property, a text where a number belongs, anything after the end
+     * is refused.
+     */
     public static final JsonMapper STRICT =
             builder().enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
 

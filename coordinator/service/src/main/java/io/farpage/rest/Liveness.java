@@ -4,8 +4,9 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * {@code GET /live}: whether the program must be started again. A coordinator that is rebuilt, that follows, whose store cannot be written, or whose history is
- * behind is alive: a start would not help, and a rebuild would begin anew. {@code GET /health} tells of these.
+ * {@code GET /live}: whether the program must be started again. A coordinator that is rebuilt, that follows, whose
+ * store cannot be written, or whose history is behind is alive: a start would not help, and a rebuild would begin anew.
+ * {@code GET /health} tells of these.
  */
 public final class Liveness {
 

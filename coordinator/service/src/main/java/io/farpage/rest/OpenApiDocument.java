@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Optional;
 import tools.jackson.databind.JsonNode;
 
-/** The OpenAPI document of a service, made when it is asked for first: a service that starts has no use for it. Thread-safe. */
+/**
+ * The OpenAPI document of a service, made when it is asked for first: a service that starts has no use for it.
+ * Thread-safe.
+ */
 final class OpenApiDocument {
     private final RestServer.Options options;
     private final List<Route> routes;

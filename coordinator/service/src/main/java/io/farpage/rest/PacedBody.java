@@ -7,8 +7,9 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * A body of any length that is read as it comes, at a minimum rate: 1 KiB a second on average, after ten seconds. Only the time counts in which the reader waits
- * for the client, not what the reader does between. Used by one thread. (Jetty 12.1 has {@code setMinRequestDataRate} and does not read it.)
+ * A body of any length that is read as it comes, at a minimum rate: 1 KiB a second on average, after ten seconds. Only
+ * the time counts in which the reader waits for the client, not what the reader does between. Used by one thread.
+ * (Jetty 12.1 has {@code setMinRequestDataRate} and does not read it.)
  */
 final class PacedBody extends InputStream {
     static final long BYTES_PER_SECOND = 1 << 10;

@@ -5,7 +5,10 @@ import java.io.InterruptedIOException;
 import java.util.function.BooleanSupplier;
 import org.eclipse.jetty.server.AbstractConnector;
 
-/** What a connector waits for before it accepts a connection: descriptors to spare. Until then connections wait in the kernel's queue. */
+/**
+ * What a connector waits for before it accepts a connection: descriptors to spare. Until then connections wait in the
+ * kernel's queue.
+ */
 final class Patience {
     private static final long PAUSE_MILLIS = 100;
     static final long IDLE_WHILE_SHORT_MILLIS = 1_000;

@@ -19,8 +19,9 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 /** Accepts connections over TCP, with TLS or without, while the process has descriptors to spare. */
 final class PatientConnector extends ServerConnector {
     /**
-     * Connections that the kernel completes before they are accepted, at most net.core.somaxconn, whose default it is. With Java's default of 50 the
-     * kernel drops the connections of a thousand agents that come back at once; a client tries again after 1 s, 3 s and 7 s.
+     * Connections that the kernel completes before they are accepted, at most net.core.somaxconn, whose default it is.
+     * With Java's default of 50 the kernel drops the connections of a thousand agents that come back at once; a client
+     * tries again after 1 s, 3 s and 7 s.
      */
     private static final int ACCEPT_QUEUE = 4096;
 
@@ -38,7 +39,10 @@ final class PatientConnector extends ServerConnector {
         options.entrance().tls().ifPresent(this::endWithItsCa);
     }
 
-    /** A connection that was verified with a CA that is no longer trusted ends. Which CA that was is not kept, so all connections end. */
+    /**
+     * A connection that was verified with a CA that is no longer trusted ends. Which CA that was is not kept, so all
+     * connections end.
+     */
     private void endWithItsCa(Tls tls) {
         AtomicReference<List<X509Certificate>> trusted = new AtomicReference<>(tls.ca());
         tls.onChange(() -> {

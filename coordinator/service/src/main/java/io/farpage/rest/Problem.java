@@ -3,7 +3,8 @@ package io.farpage.rest;
 /**
  * An error as RFC 9457 writes it.
  *
- * @param type what kind of problem: {@code about:blank}, or {@code urn:farpage:problem:} and a word that programs may rely on
+ * @param type what kind of problem: {@code about:blank}, or {@code urn:farpage:problem:} and a word that programs may
+ *     rely on
  * @param title the kind in words, the same for all of its type
  * @param status of the HTTP answer
  * @param detail what is wrong with this very request, and the fix

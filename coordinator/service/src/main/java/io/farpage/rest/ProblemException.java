@@ -16,7 +16,8 @@ public final class ProblemException extends RuntimeException {
      * Creates it.
      *
      * @param status 400..599
-     * @param word the kind of problem in lower case with hyphens, such as {@code stale-incarnation}; programs rely on it
+     * @param word the kind of problem in lower case with hyphens, such as {@code stale-incarnation}; programs rely on
+     *     it
      * @param detail one line for people
      */
     public ProblemException(int status, String word, String detail) {

@@ -17,8 +17,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the audit of a service's requests: those that change something, and those that are refused. Bodies, headers and query parameters never reach
- * the audit, nor do the details of a body that cannot be read. Thread-safe.
+ * Tells the audit of a service's requests: those that change something, and those that are refused. Bodies, headers and
+ * query parameters never reach the audit, nor do the details of a body that cannot be read. Thread-safe.
  */
 public final class RequestAudit {
 
@@ -92,7 +92,10 @@ public final class RequestAudit {
         }
     }
 
-    /** Whether a request is kept when it succeeds: one that may change something, and a read that the table of acts names. */
+    /**
+     * Whether a request is kept when it succeeds: one that may change something, and a read that the table of acts
+     * names.
+     */
     private boolean isAct(HandlerType method, String path) {
         return READS.contains(method)
                 ? acts.word(method.name(), path).isPresent()

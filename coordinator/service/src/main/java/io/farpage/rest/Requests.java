@@ -36,7 +36,8 @@ public final class Requests {
     /**
      * The request's JSON.
      *
-     * @throws ProblemException 400 if it is not what is asked for, 413 if it is too long, 415 if it says that it is something else
+     * @throws ProblemException 400 if it is not what is asked for, 413 if it is too long, 415 if it says that it is
+     *     something else
      */
     public static <T> T body(Context ctx, Class<T> type) throws IOException {
         return body(ctx, type, RestServer.bodyLimit(ctx));
@@ -52,7 +53,8 @@ public final class Requests {
     }
 
     /**
-     * Refuses a request whose JSON body is not declared as such: a web page of another origin can send the other types without asking first.
+     * Refuses a request whose JSON body is not declared as such: a web page of another origin can send the other types
+     * without asking first.
      *
      * @throws ProblemException 415
      */
@@ -82,14 +84,16 @@ public final class Requests {
      * The request's body as bytes, in memory until {@code use} returns.
      *
      * @param length that it must have
-     * @throws ProblemException 400 if it has another length, 408 if it takes too long, 503 if the service has no memory for it now
+     * @throws ProblemException 400 if it has another length, 408 if it takes too long, 503 if the service has no memory
+     *     for it now
      */
     public static void bytes(Context ctx, int length, BytesUse use) throws Exception {
         Bodies.receiveBytes(ctx, length, use);
     }
 
     /**
-     * The request's body, of any length, as it comes. A read fails with status 408 when the client sends less than 1 KiB a second.
+     * The request's body, of any length, as it comes. A read fails with status 408 when the client sends less than 1
+     * KiB a second.
      *
      * @throws IOException if it cannot be read
      */

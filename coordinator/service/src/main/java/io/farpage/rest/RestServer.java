@@ -28,8 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /log}, {@code /openapi.json}. Requests run on virtual threads.
- * Closing stops listening, answers what is under way, and breaks off no connection whose client was told that it may be used again.
+ * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /log}, {@code /openapi.json}.
+ * Requests run on virtual threads. Closing stops listening, answers what is under way, and breaks off no connection
+ * whose client was told that it may be used again.
  */
 public final class RestServer implements AutoCloseable {
     /** Path of the log's level. */
@@ -52,7 +53,8 @@ public final class RestServer implements AutoCloseable {
      * @param version its version
      * @param entrance the address, the certificates and the identities that the service admits
      * @param maxBodyBytes longest request body, 1..2³⁰
-     * @param mayAccept whether the process has descriptors for one more connection; while it has not, connections wait to be accepted
+     * @param mayAccept whether the process has descriptors for one more connection; while it has not, connections wait
+     *     to be accepted
      */
     public record Options(
             String service, String version, Entrance entrance, int maxBodyBytes, BooleanSupplier mayAccept) {

@@ -16,8 +16,9 @@ import org.eclipse.jetty.util.component.LifeCycle;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * Ends connections whose TLS handshake or request header is not complete in time. Jetty's idle timeout begins anew with every byte, so that a client that
- * sends one byte a second would keep its connection for hours. What is done for a request from its header on has bounds of its own. Thread-safe.
+ * Ends connections whose TLS handshake or request header is not complete in time. Jetty's idle timeout begins anew with
+ * every byte, so that a client that sends one byte a second would keep its connection for hours. What is done for a
+ * request from its header on has bounds of its own. Thread-safe.
  */
 final class SlowRequests extends Handler.Wrapper {
     /** From the first byte of a handshake or header on. */

@@ -14,8 +14,9 @@ import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
 import org.eclipse.jetty.util.IO;
 
 /**
- * Accepts connections on a Unix socket, while the process has descriptors to spare and the socket has fewer connections than it may. Jetty's {@link
- * org.eclipse.jetty.server.NetworkConnectionLimit} is no use: it suspends the acceptor, and a Unix connector of Jetty 12.1 that is resumed closes its socket.
+ * Accepts connections on a Unix socket, while the process has descriptors to spare and the socket has fewer connections
+ * than it may. Jetty's {@link org.eclipse.jetty.server.NetworkConnectionLimit} is no use: it suspends the acceptor, and
+ * a Unix connector of Jetty 12.1 that is resumed closes its socket.
  */
 final class SocketConnector extends UnixDomainServerConnector {
 

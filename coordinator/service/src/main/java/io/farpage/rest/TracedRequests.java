@@ -9,14 +9,20 @@ import io.javalin.http.Handler;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The spans of requests that a service answers, named and described as OpenTelemetry's conventions for HTTP servers want it. */
+/**
+ * The spans of requests that a service answers, named and described as OpenTelemetry's conventions for HTTP servers
+ * want it.
+ */
 final class TracedRequests {
     private static final String SPAN = "farpage.span";
     private static final int SERVER_ERROR = 500;
 
     private TracedRequests() {}
 
-    /** Begins the span of a request, if this process is traced. A request without a valid {@code traceparent} begins a trace; a look at metrics or health does not. */
+    /**
+     * Begins the span of a request, if this process is traced. A request without a valid {@code traceparent} begins a
+     * trace; a look at metrics or health does not.
+     */
     static void begin(Context ctx) {
         Tracer tracer = Tracer.current();
         if (tracer == null) {

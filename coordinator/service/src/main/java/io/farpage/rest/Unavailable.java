@@ -1,6 +1,8 @@
 package io.farpage.rest;
 
-/** An exception that is no fault of the program: the service cannot do its work at the moment. Answered with status 503. */
+/**
+ * An exception that is no fault of the program: the service cannot do its work at the moment. Answered with status 503.
+ */
 public interface Unavailable {
 
     /** The kind of problem in lower case with hyphens. */

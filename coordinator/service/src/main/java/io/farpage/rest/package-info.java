@@ -1,6 +1,6 @@
 /**
- * What farpage's HTTP services share: a Javalin application on virtual threads that speaks strict JSON, answers every error with a
- * problem document (RFC 9457), and has {@code /health}, {@code /metrics} and {@code /openapi.json}.
+ * What farpage's HTTP services share: a Javalin application on virtual threads that speaks strict JSON, answers every
+ * error with a problem document (RFC 9457), and has {@code /health}, {@code /metrics} and {@code /openapi.json}.
  */
 @NullMarked
 package io.farpage.rest;

@@ -4,7 +4,10 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Whether a loop makes progress: it says how long it may take until it is heard of again. The loop's thread beats; any thread asks. */
+/**
+ * Whether a loop makes progress: it says how long it may take until it is heard of again. The loop's thread beats; any
+ * thread asks.
+ */
 public final class LoopPulse {
     private final String name;
     private final LongSupplier clock;

@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A program under a service manager. A thread of its own feeds the watchdog, at a quarter of its period, while the program's main loop makes progress;
- * while it makes none, the status says why. A message for which the manager's queue has no room is sent again a second later. Any thread.
+ * A program under a service manager. A thread of its own feeds the watchdog, at a quarter of its period, while the
+ * program's main loop makes progress; while it makes none, the status says why. A message for which the manager's queue
+ * has no room is sent again a second later. Any thread.
  */
 public final class Supervision implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Supervision.class);

@@ -25,7 +25,10 @@ final class Watchdog {
         }
     }
 
-    /** Between two signs of life: a quarter of the period, where sd_watchdog_enabled(3) asks for at most a half; 1 ms to 10 s. */
+    /**
+     * Between two signs of life: a quarter of the period, where sd_watchdog_enabled(3) asks for at most a half; 1 ms to
+     * 10 s.
+     */
     static Duration pause(Duration period) {
         Duration quarter = period.dividedBy(4);
         if (quarter.compareTo(LONGEST_PAUSE) > 0) {

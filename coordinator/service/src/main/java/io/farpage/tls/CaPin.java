@@ -16,8 +16,9 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Trust in one CA that is known by its hash alone, for a host that joins and has no files yet. The coordinator shows its chain with the CA's
- * certificate; if that has the hash, the chain is checked against it, host name and identity included.
+ * Trust in one CA that is known by its hash alone, for a host that joins and has no files yet. The coordinator shows
+ * its chain with the CA's certificate; if that has the hash, the chain is checked against it, host name and identity
+ * included.
  */
 public final class CaPin {
 

@@ -19,7 +19,9 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** Makes SSL contexts. Each has session caches of its own, so no session outlives the material that it was agreed with. */
+/**
+ * Makes SSL contexts. Each has session caches of its own, so no session outlives the material that it was agreed with.
+ */
 final class Contexts {
 
     private static final char[] NO_PASSWORD = new char[0];

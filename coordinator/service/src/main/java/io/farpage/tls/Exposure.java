@@ -27,7 +27,8 @@ public final class Exposure {
     /**
      * Checks addresses of a service without TLS.
      *
-     * @throws ConfigException for all that are not on loopback, unless {@code insecure} is set; then one warning is logged
+     * @throws ConfigException for all that are not on loopback, unless {@code insecure} is set; then one warning is
+     *     logged
      */
     public static void check(Config config, List<Address> addresses) {
         List<Address> exposed = addresses.stream()

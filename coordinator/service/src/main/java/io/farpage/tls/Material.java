@@ -19,7 +19,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * What the files hold at one moment, checked: the key fits the certificate, and the certificate is valid now and leads to a trusted CA.
+ * What the files hold at one moment, checked: the key fits the certificate, and the certificate is valid now and leads
+ * to a trusted CA.
  *
  * @param ca the CAs that are trusted
  * @param own certificate chain and key, if the program has them

@@ -13,8 +13,8 @@ import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An SSL context for a client that never speaks TLS. The JDK's HTTP client needs a context in any case. The default one reads the certificates of all
- * public CAs, and every other one loads the classes of TLS.
+ * An SSL context for a client that never speaks TLS. The JDK's HTTP client needs a context in any case. The default one
+ * reads the certificates of all public CAs, and every other one loads the classes of TLS.
  */
 public final class NoTls extends SSLContextSpi {
 

@@ -11,8 +11,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * The JDK's check of a certificate chain, host name included, and after it a check of the identity. Its errors name the certificate, for logs on
- * either side.
+ * The JDK's check of a certificate chain, host name included, and after it a check of the identity. Its errors name the
+ * certificate, for logs on either side.
  */
 final class PeerTrust extends X509ExtendedTrustManager {
 

@@ -17,10 +17,12 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Something that the owner of a certificate has said, signed with the certificate's key, so that it can pass through hands that are not trusted with it.
+ * Something that the owner of a certificate has said, signed with the certificate's key, so that it can pass through
+ * hands that are not trusted with it.
  *
  * @param certificates the owner's certificate chain in PEM, its own first
- * @param signature over the statement's bytes, by the algorithm that the key's kind implies (ECDSA and RSA with SHA-256, or Ed25519), in base64
+ * @param signature over the statement's bytes, by the algorithm that the key's kind implies (ECDSA and RSA with
+ *     SHA-256, or Ed25519), in base64
  */
 public record Statement(String certificates, String signature) {
     /** Certificates that a chain may have. */
@@ -50,8 +52,8 @@ public record Statement(String certificates, String signature) {
     }
 
     /**
-     * Checks that {@code expected} said {@code bytes}: the chain leads to a CA that this program trusts, is valid now and is {@code expected}'s, and the
-     * signature is that of its key.
+     * Checks that {@code expected} said {@code bytes}: the chain leads to a CA that this program trusts, is valid now
+     * and is {@code expected}'s, and the signature is that of its key.
      *
      * @return why not; empty if so
      */

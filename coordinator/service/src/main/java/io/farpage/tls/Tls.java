@@ -16,8 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The certificates of a running program. A thread reads the files every few seconds. Files that changed and fit together replace what is in
- * use, for new connections; connections that are open keep theirs. Files that do not fit are logged once, and what was in use stays. Thread-safe.
+ * The certificates of a running program. A thread reads the files every few seconds. Files that changed and fit
+ * together replace what is in use, for new connections; connections that are open keep theirs. Files that do not fit
+ * are logged once, and what was in use stays. Thread-safe.
  */
 public final class Tls implements AutoCloseable {
 
@@ -80,7 +81,10 @@ public final class Tls implements AutoCloseable {
         return files;
     }
 
-    /** For connections that this program accepts. A client's certificate is checked against the CAs; what it may do is decided per request. */
+    /**
+     * For connections that this program accepts. A client's certificate is checked against the CAs; what it may do is
+     * decided per request.
+     */
     public SSLContext server() {
         return current.server();
     }
@@ -144,7 +148,10 @@ public final class Tls implements AutoCloseable {
         }
     }
 
-    /** Once an hour, when less than a sixth of the certificate's life is left. Something that should have renewed it did not. */
+    /**
+     * Once an hour, when less than a sixth of the certificate's life is left. Something that should have renewed it did
+     * not.
+     */
     private void warnBeforeTheEnd() {
         Instant now = Instant.now();
         if (now.isBefore(warnAgain)) {

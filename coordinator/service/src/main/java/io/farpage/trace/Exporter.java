@@ -24,8 +24,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends spans to a collector on a thread of its own. A queue that is full drops spans, and so does a collector that does not take a batch; both are counted, and
- * the log says so once until the collector takes one again. What offers a span never waits.
+ * Sends spans to a collector on a thread of its own. A queue that is full drops spans, and so does a collector that
+ * does not take a batch; both are counted, and the log says so once until the collector takes one again. What offers a
+ * span never waits.
  */
 final class Exporter implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Exporter.class);

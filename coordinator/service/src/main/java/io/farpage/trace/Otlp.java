@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes an {@code ExportTraceServiceRequest} in protobuf's binary form. The numbers are those of opentelemetry-proto 1.x, {@code trace/v1/trace.proto},
- * {@code common/v1/common.proto} and {@code resource/v1/resource.proto}, which are stable.
+ * Writes an {@code ExportTraceServiceRequest} in protobuf's binary form. The numbers are those of opentelemetry-proto
+ * 1.x, {@code trace/v1/trace.proto}, {@code common/v1/common.proto} and {@code resource/v1/resource.proto}, which are
+ * stable.
  */
 final class Otlp {
     /** Of the request's body. */

@@ -7,7 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A span's place in its trace, as the header {@code traceparent} of <a href="https://www.w3.org/TR/trace-context/">W3C Trace Context</a> carries it.
+ * A span's place in its trace, as the header {@code traceparent} of <a href="https://www.w3.org/TR/trace-context/">W3C
+ * Trace Context</a> carries it.
  *
  * @param high first half of the trace's id
  * @param low second half; not 0 together with the first

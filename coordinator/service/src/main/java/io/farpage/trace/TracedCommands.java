@@ -12,7 +12,10 @@ import picocli.CommandLine.IExecutionStrategy;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.RunLast;
 
-/** Commands that are traced: each is a span, below that of {@code TRACEPARENT} if there is one, if the environment names a collector. */
+/**
+ * Commands that are traced: each is a span, below that of {@code TRACEPARENT} if there is one, if the environment names
+ * a collector.
+ */
 public final class TracedCommands {
     private static final String ENDPOINT = "FARPAGE_TRACE_OTLP_ENDPOINT";
     private static final int COULD_NOT = 1;

@@ -9,7 +9,10 @@ import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the spans of a process, and sends them to a collector. Thread-safe. There is one in a process, or none: {@link #current}. */
+/**
+ * Makes the spans of a process, and sends them to a collector. Thread-safe. There is one in a process, or none:
+ * {@link #current}.
+ */
 public final class Tracer implements AutoCloseable {
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final ScopedValue<TraceContext> CONTEXT = ScopedValue.newInstance();

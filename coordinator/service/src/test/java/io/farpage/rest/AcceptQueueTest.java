@@ -52,7 +52,10 @@ class AcceptQueueTest {
         }
     }
 
-    /** In one read: the kernel gives a number of /proc/sys to the first read alone, and Files.readString begins with a short one. */
+    /**
+     * In one read: the kernel gives a number of /proc/sys to the first read alone, and Files.readString begins with a
+     * short one.
+     */
     private static int somaxconn() throws IOException {
         byte[] text = new byte[32];
         try (InputStream in = Files.newInputStream(Path.of("/proc/sys/net/core/somaxconn"))) {

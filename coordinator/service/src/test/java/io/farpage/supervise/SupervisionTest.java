@@ -24,7 +24,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The manager is a process of its own with a real socket: written in Perl, since the JDK has no datagram sockets of this kind. */
+/**
+ * The manager is a process of its own with a real socket: written in Perl, since the JDK has no datagram sockets of
+ * this kind.
+ */
 @Timeout(60)
 class SupervisionTest {
     @TempDir

@@ -26,7 +26,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What a collector gets, read with the classes that OpenTelemetry generates from its definition; and collectors that take nothing. */
+/**
+ * What a collector gets, read with the classes that OpenTelemetry generates from its definition; and collectors that
+ * take nothing.
+ */
 class ExporterTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final long START = 1_700_000_000_123_456_789L;

@@ -2,7 +2,10 @@ package io.farpage.coordinator.access;
 
 import java.nio.file.Path;
 
-/** The place of tokens and join tokens: the directory of an embedded store, or the store that several coordinators share. */
+/**
+ * The place of tokens and join tokens: the directory of an embedded store, or the store that several coordinators
+ * share.
+ */
 public interface AccessRecords extends AutoCloseable {
 
     /**

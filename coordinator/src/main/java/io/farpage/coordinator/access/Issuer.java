@@ -25,7 +25,10 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Issues nodes' certificates: the first one for a join token, later ones for the one before. The CA's key is read for each. */
+/**
+ * Issues nodes' certificates: the first one for a join token, later ones for the one before. The CA's key is read for
+ * each.
+ */
 public final class Issuer {
 
     private static final Logger LOG = LoggerFactory.getLogger(Issuer.class);
@@ -57,7 +60,8 @@ public final class Issuer {
      *
      * @param client address that the request comes from
      * @throws TokenRefusedException if the join token does not count
-     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for addresses that are not the node's
+     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for addresses that are
+     *     not the node's
      */
     public IssuedCertificate join(JoinRequest request, String client) throws TokenRefusedException {
         Tls own = requireCa();
@@ -94,7 +98,8 @@ public final class Issuer {
      * Issues the certificate that follows a node's present one, with the same names and for the same key.
      *
      * @param present the certificate that the request was made with
-     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for another key than the node's
+     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for another key than the
+     *     node's
      */
     public IssuedCertificate renew(CertificateRequest request, X509Certificate present) {
         Tls own = requireCa();

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Join tokens: each lets one node get one certificate, within minutes. They are stored as hashes. Used ones are kept for a day, so that a second use
- * is told from a token that never was. Thread-safe.
+ * Join tokens: each lets one node get one certificate, within minutes. They are stored as hashes. Used ones are kept
+ * for a day, so that a second use is told from a token that never was. Thread-safe.
  */
 public final class JoinTokens {
 

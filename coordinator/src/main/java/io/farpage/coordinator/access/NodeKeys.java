@@ -18,8 +18,9 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /**
- * The public key of each node, and since when its earlier certificates do not count. A key is known from the node's join or, if it has not joined with a
- * token, from its first registration. Each request with a node's certificate is checked against what was read at most two seconds before. Thread-safe.
+ * The public key of each node, and since when its earlier certificates do not count. A key is known from the node's
+ * join or, if it has not joined with a token, from its first registration. Each request with a node's certificate is
+ * checked against what was read at most two seconds before. Thread-safe.
  */
 public final class NodeKeys implements CertificateCheck {
 

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 
 /**
- * A list of records in a JSON file of mode 0600, which a running coordinator and commands beside it change. A change holds a lock on a file beside
- * it, and takes the file's place in one step, so a reader needs no lock. Thread-safe.
+ * A list of records in a JSON file of mode 0600, which a running coordinator and commands beside it change. A change
+ * holds a lock on a file beside it, and takes the file's place in one step, so a reader needs no lock. Thread-safe.
  *
  * @param <T> a record
  */

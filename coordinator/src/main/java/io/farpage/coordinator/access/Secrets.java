@@ -8,7 +8,10 @@ import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.HexFormat;
 
-/** Random secrets of 256 bits and their hashes. A fast hash is enough: a secret of 256 random bits cannot be guessed from it. */
+/**
+ * Random secrets of 256 bits and their hashes. A fast hash is enough: a secret of 256 random bits cannot be guessed
+ * from it.
+ */
 final class Secrets {
 
     private static final SecureRandom RANDOM = new SecureRandom();

@@ -11,7 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The tokens of people and programs: random, stored as hashes, each with a name, a role and possibly an end. Thread-safe. */
+/**
+ * The tokens of people and programs: random, stored as hashes, each with a name, a role and possibly an end.
+ * Thread-safe.
+ */
 public final class Tokens implements TokenVerifier {
 
     private static final String PREFIX = "farpage_";

@@ -3,7 +3,10 @@ package io.farpage.coordinator.api;
 import io.farpage.audit.Acts;
 import io.farpage.rest.RestServer;
 
-/** What the audit calls the coordinator's routes that change something: all of them, on one page. A test finds a route that is missing. */
+/**
+ * What the audit calls the coordinator's routes that change something: all of them, on one page. A test finds a route
+ * that is missing.
+ */
 public final class AuditedRoutes {
 
     private static final String NODE = Api.PREFIX + "/nodes/{id}";

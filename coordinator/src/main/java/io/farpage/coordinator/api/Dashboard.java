@@ -9,7 +9,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 
-/** The dashboard: static files without data, which ask the API for what they show. A browser runs only scripts and styles of this service. */
+/**
+ * The dashboard: static files without data, which ask the API for what they show. A browser runs only scripts and
+ * styles of this service.
+ */
 final class Dashboard {
 
     /** Where the files of the page are. */

@@ -14,8 +14,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses requests that this coordinator must not carry out, and stamps every answer with the cluster id, the epoch and the revision. A request of
- * an agent that has seen more than this coordinator knows is refused; if the agent's node is registered, every change is from then on.
+ * Refuses requests that this coordinator must not carry out, and stamps every answer with the cluster id, the epoch and
+ * the revision. A request of an agent that has seen more than this coordinator knows is refused; if the agent's node is
+ * registered, every change is from then on.
  */
 public final class Guard {
 

@@ -140,8 +140,8 @@ final class Overviews {
     }
 
     /**
-     * Answers a request for the cluster, with the nodes of a page; with 304 if nothing has changed since the answer whose tag the request shows. A
-     * lease that was renewed is no change.
+     * Answers a request for the cluster, with the nodes of a page; with 304 if nothing has changed since the answer
+     * whose tag the request shows. A lease that was renewed is no change.
      */
     void answer(Context ctx) {
         NodeFilter filter = filter(ctx);

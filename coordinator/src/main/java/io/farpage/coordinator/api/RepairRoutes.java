@@ -80,7 +80,10 @@ final class RepairRoutes {
                         ctx -> drains.cancel(ctx.pathParam("id"))));
     }
 
-    /** When this has answered, the homes that are alive keep the promotion, so that a rebuild takes no replaced home for a source of pages. */
+    /**
+     * When this has answered, the homes that are alive keep the promotion, so that a rebuild takes no replaced home for
+     * a source of pages.
+     */
     private void promote(Context ctx) throws IOException, InterruptedException {
         String space = ctx.pathParam("id");
         String node = ctx.pathParam("node");

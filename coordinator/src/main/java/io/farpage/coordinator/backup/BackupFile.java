@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import tools.jackson.core.JacksonException;
 
 /**
- * The text of a backup: a line with format, version, length and SHA-256 of what follows, and then the store's rows as JSON. The digest finds damage; it is no
- * defence against an attacker.
+ * The text of a backup: a line with format, version, length and SHA-256 of what follows, and then the store's rows as
+ * JSON. The digest finds damage; it is no defence against an attacker.
  */
 public final class BackupFile {
 
@@ -40,7 +40,8 @@ public final class BackupFile {
     /**
      * Reads a whole backup.
      *
-     * @throws BackupException if the file cannot be read, is no backup, is of another version, is damaged or lost its end
+     * @throws BackupException if the file cannot be read, is no backup, is of another version, is damaged or lost its
+     *     end
      */
     public static StoreCopy read(Path file) {
         byte[] bytes;

@@ -35,7 +35,8 @@ public final class Rows {
     }
 
     /**
-     * Puts a copy into a store with one commit, so that a failure leaves the store as it was. The cluster's history goes on at the copy's revision.
+     * Puts a copy into a store with one commit, so that a failure leaves the store as it was. The cluster's history
+     * goes on at the copy's revision.
      *
      * @param copy of which this program knows all tables, as {@link BackupFile#read} checks
      * @param name what to call the store in a message

@@ -10,8 +10,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Since when nodes have failed. A node that only its network has left is back with all its pages, and a copy of them would be thrown away. So no home replaces
- * one on such a node before a grace is over. In memory only: a coordinator that is started again counts from then. One thread.
+ * Since when nodes have failed. A node that only its network has left is back with all its pages, and a copy of them
+ * would be thrown away. So no home replaces one on such a node before a grace is over. In memory only: a coordinator
+ * that is started again counts from then. One thread.
  */
 final class Absences {
 
@@ -40,7 +41,10 @@ final class Absences {
         return at != null && time.nanos() - at < grace.toNanos() && mayReturn(draft, home);
     }
 
-    /** Whether a home is on a node that has failed and is not to be emptied. A node that is back without its pages has no homes. */
+    /**
+     * Whether a home is on a node that has failed and is not to be emptied. A node that is back without its pages has
+     * no homes.
+     */
     static boolean mayReturn(Draft draft, ExtentHome home) {
         return Fences.isFailed(draft, home.node()) && !Drains.isDraining(draft, home.node());
     }

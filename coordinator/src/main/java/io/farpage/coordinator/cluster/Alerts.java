@@ -17,7 +17,9 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** What an operator has to see to, worked out from the state alone in one pass over it, so that it is never out of date. */
+/**
+ * What an operator has to see to, worked out from the state alone in one pass over it, so that it is never out of date.
+ */
 public final class Alerts {
 
     /** Part of a pool in use from which it is nearly full: an extent that moves, or a repair, may find no room. */

@@ -18,8 +18,9 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Records which nodes work with which spaces. A node that knows where pages live may write to them at any moment without asking the coordinator. So
- * the frames of a space are given to another space only after every attached node has detached or has been cut off by the homes. Thread-safe.
+ * Records which nodes work with which spaces. A node that knows where pages live may write to them at any moment
+ * without asking the coordinator. So the frames of a space are given to another space only after every attached node
+ * has detached or has been cut off by the homes. Thread-safe.
  */
 public final class Attachments {
 
@@ -61,8 +62,9 @@ public final class Attachments {
     }
 
     /**
-     * Attaches a node, or confirms that it is attached. An exclusive attachment never becomes a shared one: the node detaches first. A request that takes
-     * over has the homes cut off the nodes that exclude it and have failed; it is refused as {@code fencing} until the homes have done that.
+     * Attaches a node, or confirms that it is attached. An exclusive attachment never becomes a shared one: the node
+     * detaches first. A request that takes over has the homes cut off the nodes that exclude it and have failed; it is
+     * refused as {@code fencing} until the homes have done that.
      */
     public Attachment attach(String idOrName, String node, AttachRequest request) {
         if (request.takeover().orElse(false)) {
@@ -119,8 +121,8 @@ public final class Attachments {
     }
 
     /**
-     * Has the homes cut off the failed nodes that an exclusive attachment would have to wait for. Changes of its own, kept whatever becomes of the attachment:
-     * once a home has begun to cut a node off, that node cannot go on.
+     * Has the homes cut off the failed nodes that an exclusive attachment would have to wait for. Changes of its own,
+     * kept whatever becomes of the attachment: once a home has begun to cut a node off, that node cannot go on.
      */
     private void takeOver(String idOrName, String node, AttachRequest request) {
         if (request.mode() != AttachMode.EXCLUSIVE || request.adopts().isPresent()) {
@@ -204,7 +206,9 @@ public final class Attachments {
                         .anyMatch(home -> home.node().equals(node));
     }
 
-    /** Refuses an attachment that another one excludes. An attachment that is being fenced excludes its own node, too. */
+    /**
+     * Refuses an attachment that another one excludes. An attachment that is being fenced excludes its own node, too.
+     */
     private static void checkBeside(Draft draft, Space space, Attachment other, String node, AttachRequest request) {
         boolean alone = other.mode() == AttachMode.EXCLUSIVE
                 || request.mode() == AttachMode.EXCLUSIVE
@@ -255,7 +259,8 @@ public final class Attachments {
      * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
      *
      * @param torn why some pages of an exclusive attachment are not at their homes; empty if all are
-     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if the node left no newer one
+     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if the node
+     *     left no newer one
      */
     public void detach(
             String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal) {
@@ -307,8 +312,9 @@ public final class Attachments {
     }
 
     /**
-     * An incarnation has ended without detaching from its spaces. It may have WRITEs under way, so the homes cut it off before its attachments end.
-     * Pages that its guests had changed are lost, so the spaces that it had attached exclusively are torn.
+     * An incarnation has ended without detaching from its spaces. It may have WRITEs under way, so the homes cut it off
+     * before its attachments end. Pages that its guests had changed are lost, so the spaces that it had attached
+     * exclusively are torn.
      */
     void depart(Draft draft, Node node, String how) {
         Succession.attachedBy(draft, node.id(), node.incarnation())
@@ -340,9 +346,9 @@ public final class Attachments {
     }
 
     /**
-     * Begins a deletion and tells the attached nodes to detach; the deletion ends when no node is attached. Without force it is refused while a node is
-     * attached exclusively. With force that node cuts its guest off from the homes and then detaches; a node that has failed is cut off by
-     * the homes.
+     * Begins a deletion and tells the attached nodes to detach; the deletion ends when no node is attached. Without
+     * force it is refused while a node is attached exclusively. With force that node cuts its guest off from the homes
+     * and then detaches; a node that has failed is cut off by the homes.
      */
     static void beginDeletion(Draft draft, Space space, boolean force) {
         List<Attachment> attached = of(draft, space);

@@ -4,12 +4,17 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Space;
 
-/** How much is left to copy until every extent has as many homes as its space was made with, none of them on a node that is drained. */
+/**
+ * How much is left to copy until every extent has as many homes as its space was made with, none of them on a node that
+ * is drained.
+ */
 public final class Backlog {
 
     private Backlog() {}
 
-    /** Bytes of the copies that are missing; what a home that joins has already counts as missing until the promotion. */
+    /**
+     * Bytes of the copies that are missing; what a home that joins has already counts as missing until the promotion.
+     */
     public static long bytes(State state) {
         Draft view = new Draft(state);
         long bytes = 0;

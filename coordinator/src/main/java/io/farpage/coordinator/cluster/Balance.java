@@ -32,7 +32,9 @@ final class Balance {
     static final double HYSTERESIS = 0.25;
     static final double POINTS = 0.1;
 
-    /** Sources, and targets, that one decision examines, and extents of each: the work stays bounded in a large cluster. */
+    /**
+     * Sources, and targets, that one decision examines, and extents of each: the work stays bounded in a large cluster.
+     */
     private static final int MOST_NODES = 8;
 
     private static final int MOST_PIECES = 256;
@@ -132,7 +134,9 @@ final class Balance {
     /** What moves. */
     record Decision(Piece piece, Move move) {}
 
-    /** @param idle load in faults a minute up to which a node is not under pressure, however little load the others have */
+    /**
+     * @param idle load in faults a minute up to which a node is not under pressure, however little load the others have
+     */
     Balance(List<Host> hosts, List<Piece> pieces, long idle) {
         hosts.forEach(host -> {
             this.hosts.put(host.id(), host);
@@ -186,8 +190,9 @@ final class Balance {
     }
 
     /**
-     * The load that each node would have if the load were even. A node that has less and no room for an extent cannot come up to that, so it does not count: its
-     * share is left to the others, which would all be under pressure otherwise, with no bound within which nothing moves.
+     * The load that each node would have if the load were even. A node that has less and no room for an extent cannot
+     * come up to that, so it does not count: its share is left to the others, which would all be under pressure
+     * otherwise, with no bound within which nothing moves.
      */
     private double mean() {
         List<Host> counted = new ArrayList<>(takers().toList());
@@ -275,8 +280,8 @@ final class Balance {
     }
 
     /**
-     * Among the nodes with about the least load: one in the domain of the node that asks, then a home of the space, since that adds no node whose failure the
-     * space feels.
+     * Among the nodes with about the least load: one in the domain of the node that asks, then a home of the space,
+     * since that adds no node whose failure the space feels.
      */
     private Comparator<Host> preference(Placed placed, double about) {
         Set<String> known = homesOfSpace.getOrDefault(placed.piece.space(), Set.of());

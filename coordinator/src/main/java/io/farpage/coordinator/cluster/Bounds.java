@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Limits of what the coordinator keeps. All of it is in memory and in the store, and has to fit into the heap at the next start. A request that
- * exceeds a limit is refused with status 507 and changes nothing.
+ * Limits of what the coordinator keeps. All of it is in memory and in the store, and has to fit into the heap at the
+ * next start. A request that exceeds a limit is refused with status 507 and changes nothing.
  */
 final class Bounds {
     static final int NODES = 16_384;
@@ -42,7 +42,10 @@ final class Bounds {
         check("node ids, those of former nodes included,", retired, RETIRED);
     }
 
-    /** Checks that an endpoint with so many queue pairs may be published, in place of an earlier one of the same pair of nodes. */
+    /**
+     * Checks that an endpoint with so many queue pairs may be published, in place of an earlier one of the same pair of
+     * nodes.
+     */
     static void checkEndpoint(Draft draft, String node, int entries, Optional<Endpoint> replaced) {
         int freed = replaced.map(before -> before.entries().size()).orElse(0);
         int rows = replaced.isPresent() ? 0 : 1;
@@ -68,7 +71,9 @@ final class Bounds {
         check("regions of node '" + node + "'", draft.regions.under(node + "/").size() + 1, REGIONS_OF_NODE);
     }
 
-    /** Extents that a group of homes gets of a new space: fewer while other spaces have half of those that are allowed. */
+    /**
+     * Extents that a group of homes gets of a new space: fewer while other spaces have half of those that are allowed.
+     */
     static int extentsOfGroup(Draft draft) {
         return extents(draft) < EXTENTS / 2 ? Placement.EXTENTS : 1;
     }

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * How far pages have been copied to homes that join, as agents have reported lately. Only told to people: nothing is decided by it. A coordinator that starts
- * has none of it. Thread-safe.
+ * How far pages have been copied to homes that join, as agents have reported lately. Only told to people: nothing is
+ * decided by it. A coordinator that starts has none of it. Thread-safe.
  */
 public final class Copies {
     /** Agents report every second; what has not been repeated for so long is over. */

@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
- * What goes with an incarnation: its endpoints in both directions, its regions, and, unless its successor has adopted the pool, its releases and what
- * its pool held.
+ * What goes with an incarnation: its endpoints in both directions, its regions, and, unless its successor has adopted
+ * the pool, its releases and what its pool held.
  */
 final class Departure {
 
@@ -41,8 +41,8 @@ final class Departure {
     }
 
     /**
-     * The agent was killed and started again, and has adopted the pool: extents and releases stay. The process has ended with its links, keys and
-     * guests, except those that the successor has adopted.
+     * The agent was killed and started again, and has adopted the pool: extents and releases stay. The process has
+     * ended with its links, keys and guests, except those that the successor has adopted.
      *
      * @param now the successor, which is registered
      * @param adopts the spaces of those guests

@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** A change in the making: the state as it will be, the rows to store and the events to tell. Thrown away if anything is refused. */
+/**
+ * A change in the making: the state as it will be, the rows to store and the events to tell. Thrown away if anything is
+ * refused.
+ */
 final class Draft {
 
     static final String INDEX = "index";
@@ -93,8 +96,9 @@ final class Draft {
     }
 
     /**
-     * Tells of something that the store does not keep. Indexes for such events are reserved in the store in advance, many at once: a coordinator
-     * that is started again gives none of them to another event, and the clients that have seen them read all state again.
+     * Tells of something that the store does not keep. Indexes for such events are reserved in the store in advance,
+     * many at once: a coordinator that is started again gives none of them to another event, and the clients that have
+     * seen them read all state again.
      */
     long emitSoft(EventKind kind, Optional<String> node, Optional<String> peer) {
         reserveMany();

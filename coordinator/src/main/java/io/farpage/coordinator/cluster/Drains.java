@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Nodes that are to be emptied under running guests. No extent is placed on such a node; {@link Repairs} has another home join each extent that the node
- * holds, and the promotion drops the node. Thread-safe.
+ * Nodes that are to be emptied under running guests. No extent is placed on such a node; {@link Repairs} has another
+ * home join each extent that the node holds, and the promotion drops the node. Thread-safe.
  */
 public final class Drains {
 
@@ -44,7 +44,10 @@ public final class Drains {
         return of(node);
     }
 
-    /** Ends it: extents may be placed on the node again. What has left stays away; homes that join in its place are promoted beside it or dropped. */
+    /**
+     * Ends it: extents may be placed on the node again. What has left stays away; homes that join in its place are
+     * promoted beside it or dropped.
+     */
     public void cancel(String node) {
         ledger.change(draft -> {
             draft.requireNode(node);
@@ -90,7 +93,10 @@ public final class Drains {
                 reasons);
     }
 
-    /** Whether a node's pool has a copy of an extent that may be read, rather than one that was dropped and is not zeroed yet. */
+    /**
+     * Whether a node's pool has a copy of an extent that may be read, rather than one that was dropped and is not
+     * zeroed yet.
+     */
     private static boolean isHome(Extent extent, Node node) {
         return extent.homes().stream()
                 .anyMatch(home ->

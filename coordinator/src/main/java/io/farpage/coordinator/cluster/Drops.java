@@ -26,9 +26,10 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Drops homes from extents that have several. The node that has the space exclusively is its only writer: it finds a home that does not take its WRITEs
- * and asks for the drop, a compare-and-swap on the extent's epoch. The last home is never dropped. WRITEs may be under way to the dropped home, so its
- * frames stay reserved until the writer has acknowledged the epoch, has detached or was cut off. Thread-safe.
+ * Drops homes from extents that have several. The node that has the space exclusively is its only writer: it finds a
+ * home that does not take its WRITEs and asks for the drop, a compare-and-swap on the extent's epoch. The last home is
+ * never dropped. WRITEs may be under way to the dropped home, so its frames stay reserved until the writer has
+ * acknowledged the epoch, has detached or was cut off. Thread-safe.
  */
 public final class Drops {
 
@@ -87,8 +88,9 @@ public final class Drops {
     }
 
     /**
-     * Drops all homes but one from each extent of a torn space that a node uses as it is. Its last writer may have written a page to one home and not to the
-     * other, and a page must not be read from both. Repairs copy the one that is kept: a home whose lease runs, if there is one.
+     * Drops all homes but one from each extent of a torn space that a node uses as it is. Its last writer may have
+     * written a page to one home and not to the other, and a page must not be read from both. Repairs copy the one that
+     * is kept: a home whose lease runs, if there is one.
      */
     static void keepOne(Draft draft, Space space) {
         List<Extent> after = new ArrayList<>();
@@ -113,7 +115,10 @@ public final class Drops {
         }
     }
 
-    /** The writer has nothing under way to the homes that were dropped up to an epoch: their frames are zeroed, and then free. */
+    /**
+     * The writer has nothing under way to the homes that were dropped up to an epoch: their frames are zeroed, and then
+     * free.
+     */
     public void acknowledge(String idOrName, String node, DropAck ack) {
         ledger.change(draft -> {
             Space space = requireWriter(draft, idOrName, node, ack.incarnation());
@@ -127,7 +132,10 @@ public final class Drops {
         });
     }
 
-    /** The only node that could write to the dropped homes of a space, and copy pages to joining ones, has detached or was cut off. */
+    /**
+     * The only node that could write to the dropped homes of a space, and copy pages to joining ones, has detached or
+     * was cut off.
+     */
     static void writerGone(Draft draft, Space space) {
         if (Attachments.of(draft, space).isEmpty()) {
             dropJoining(draft, space);

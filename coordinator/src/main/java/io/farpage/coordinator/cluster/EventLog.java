@@ -11,14 +11,17 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Keeps the latest events, and lets clients wait for the next that concerns them. The index continues over restarts; the events are lost, so a client
- * that asks for older ones is told to read all state again.
+ * Keeps the latest events, and lets clients wait for the next that concerns them. The index continues over restarts;
+ * the events are lost, so a client that asks for older ones is told to read all state again.
  */
 public final class EventLog {
 
     private static final int LONGEST_BATCH = 1_000;
 
-    /** Answers to all watchers at once would hold up heartbeats for as long as they take: a third of a millisecond of CPU each. */
+    /**
+     * Answers to all watchers at once would hold up heartbeats for as long as they take: a third of a millisecond of
+     * CPU each.
+     */
     private static final Duration SPREAD_EACH = Duration.ofNanos(500_000);
 
     private static final Duration LONGEST_SPREAD = Duration.ofMillis(500);
@@ -52,7 +55,10 @@ public final class EventLog {
         }
     }
 
-    /** Drops all events and continues from an index: clients that ask for events before it are told to read all state again. */
+    /**
+     * Drops all events and continues from an index: clients that ask for events before it are told to read all state
+     * again.
+     */
     void restart(long from) {
         lock.lock();
         try {
@@ -85,8 +91,8 @@ public final class EventLog {
     }
 
     /**
-     * The events after an index that a filter admits. Waits until there is one, and returns none after the wait. The index of the answer is that of
-     * the last event that was looked at, whether or not the filter admits it.
+     * The events after an index that a filter admits. Waits until there is one, and returns none after the wait. The
+     * index of the answer is that of the last event that was looked at, whether or not the filter admits it.
      *
      * @throws InterruptedException if interrupted while waiting
      */

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The watchers that wait for an event, by what they wait for: an event costs as many look-ups as it concerns nodes, however many watchers wait.
- * Guarded by the lock of the {@link EventLog}.
+ * The watchers that wait for an event, by what they wait for: an event costs as many look-ups as it concerns nodes,
+ * however many watchers wait. Guarded by the lock of the {@link EventLog}.
  */
 final class EventWaiters {
 

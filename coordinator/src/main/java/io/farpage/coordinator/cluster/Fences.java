@@ -21,12 +21,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Records which incarnations the homes have to cut off. An incarnation that ended without detaching may have WRITEs under way, which only the homes can
- * stop. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. The
- * coordinator does not wait for a home that was removed or has registered in a new incarnation, since that home has lost the pages. A home whose
- * lease ran out may be cut off from the coordinator alone: it is {@link #dropFailed dropped} if other homes have the pages, and waited for if it has
- * the last copy. The node itself may be such a home. The same is done to a node whose lease ran out and whose space another node takes over.
- * Thread-safe.
+ * Records which incarnations the homes have to cut off. An incarnation that ended without detaching may have WRITEs
+ * under way, which only the homes can stop. Its attachment stays until every home of the space has acknowledged that
+ * its queue pairs with that incarnation are destroyed. The coordinator does not wait for a home that was removed or has
+ * registered in a new incarnation, since that home has lost the pages. A home whose lease ran out may be cut off from
+ * the coordinator alone: it is {@link #dropFailed dropped} if other homes have the pages, and waited for if it has the
+ * last copy. The node itself may be such a home. The same is done to a node whose lease ran out and whose space another
+ * node takes over. Thread-safe.
  */
 public final class Fences {
 
@@ -183,9 +184,10 @@ public final class Fences {
     }
 
     /**
-     * Drops homes that have not cut an incarnation off and whose leases have run out, so that an attachment can end without them. A home is dropped only
-     * if each of its extents has another home whose lease runs, since all homes of an extent have every page that is not in the guest's memory. No node
-     * that is attached could miss the drop: each is being cut off. The frames stay reserved until the home {@link #holds has cut it off}.
+     * Drops homes that have not cut an incarnation off and whose leases have run out, so that an attachment can end
+     * without them. A home is dropped only if each of its extents has another home whose lease runs, since all homes of
+     * an extent have every page that is not in the guest's memory. No node that is attached could miss the drop: each
+     * is being cut off. The frames stay reserved until the home {@link #holds has cut it off}.
      *
      * @param awaited the homes that have not cut it off
      * @return true if no home is awaited; false leaves everything as it was
@@ -232,7 +234,10 @@ public final class Fences {
                 .isPresent();
     }
 
-    /** Whether a home may still take WRITEs to a space from an incarnation that it has to cut off: until then no frame of that space is zeroed and given away. */
+    /**
+     * Whether a home may still take WRITEs to a space from an incarnation that it has to cut off: until then no frame
+     * of that space is zeroed and given away.
+     */
     static boolean holds(Draft draft, String home, long space) {
         return draft.fences.under(home + "/").stream()
                 .anyMatch(fence -> fence.space() == space && !fence.acknowledged());
@@ -265,8 +270,8 @@ public final class Fences {
     }
 
     /**
-     * An incarnation is gone for good. As a home it has nothing left to protect. As a node that was cut off it cannot come back, so the fences
-     * that were acknowledged end; the others stay.
+     * An incarnation is gone for good. As a home it has nothing left to protect. As a node that was cut off it cannot
+     * come back, so the fences that were acknowledged end; the others stay.
      */
     static void depart(Draft draft, Node gone) {
         for (Fence fence : draft.fences.under(gone.id() + "/")) {
@@ -277,8 +282,8 @@ public final class Fences {
     }
 
     /**
-     * The pool of a home has passed to its successor, which has made no queue pair yet and is told of every fence. The process before has ended, and
-     * with it the copies from and to its own pool: a home need not cut that off.
+     * The pool of a home has passed to its successor, which has made no queue pair yet and is told of every fence. The
+     * process before has ended, and with it the copies from and to its own pool: a home need not cut that off.
      */
     static void handOver(Draft draft, Node before, Node now) {
         for (Fence fence : draft.fences.under(before.id() + "/")) {
@@ -310,8 +315,8 @@ public final class Fences {
     }
 
     /**
-     * Leases have run out or run again, or a node has detached: attachments may end without the homes that have failed. Such a home still cuts the
-     * incarnation off, if it lives.
+     * Leases have run out or run again, or a node has detached: attachments may end without the homes that have failed.
+     * Such a home still cuts the incarnation off, if it lives.
      */
     static void endWithoutFailed(Draft draft) {
         draft.fences.values().stream().filter(fence -> !fence.acknowledged()).forEach(fence -> complete(draft, fence));

@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept from one state to another, so that it
- * cannot come to differ from them.
+ * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept from
+ * one state to another, so that it cannot come to differ from them.
  */
 final class FreeSpace {
 

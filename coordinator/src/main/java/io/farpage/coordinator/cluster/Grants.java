@@ -15,9 +15,10 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Hands on what homes grant to the nodes that are attached to their spaces. A grant is sealed for its node, counts as long as the attachment and
- * both incarnations, and is kept in memory only: after a restart of the coordinator the homes publish again. A grant for a pull is of one extent in one
- * epoch, and counts as long as the node {@link Pulls pulls} that. Thread-safe.
+ * Hands on what homes grant to the nodes that are attached to their spaces. A grant is sealed for its node, counts as
+ * long as the attachment and both incarnations, and is kept in memory only: after a restart of the coordinator the
+ * homes publish again. A grant for a pull is of one extent in one epoch, and counts as long as the node
+ * {@link Pulls pulls} that. Thread-safe.
  */
 public final class Grants {
     private static final int FEWEST_BEFORE_PRUNING = 256;
@@ -39,7 +40,8 @@ public final class Grants {
     }
 
     /**
-     * Publishes a grant for an attached node, in the place of any earlier one. Publishing the same grant again changes nothing and emits no event.
+     * Publishes a grant for an attached node, in the place of any earlier one. Publishing the same grant again changes
+     * nothing and emits no event.
      *
      * @throws ProblemException if the home hosts nothing of the space, or the node is not attached to it
      */
@@ -146,7 +148,10 @@ public final class Grants {
         });
     }
 
-    /** Withdraws all grants of a space for a node whose attachment has ended. Their keys are dead, also if the node attaches again. */
+    /**
+     * Withdraws all grants of a space for a node whose attachment has ended. Their keys are dead, also if the node
+     * attaches again.
+     */
     public void withdrawAll(long space, String node) {
         ledger.change(draft -> {
             for (Iterator<Grant> all = published.values().iterator(); all.hasNext(); ) {

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How warm pages are, as reported in the last minute. In memory only, since it is a hint and soon out of date; bounded for each space and for all together.
- * Thread-safe.
+ * How warm pages are, as reported in the last minute. In memory only, since it is a hint and soon out of date; bounded
+ * for each space and for all together. Thread-safe.
  */
 public final class Heat {
 
@@ -66,7 +66,8 @@ public final class Heat {
     }
 
     /**
-     * Adds a report. It replaces earlier ranges that it overlaps, or all earlier ranges of the space if both together are too many.
+     * Adds a report. It replaces earlier ranges that it overlaps, or all earlier ranges of the space if both together
+     * are too many.
      *
      * @throws ProblemException 503 if the spaces whose reports are less than a minute old leave no room
      */

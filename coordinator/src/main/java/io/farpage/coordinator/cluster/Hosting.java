@@ -24,8 +24,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 
 /**
- * Records what each node hosts, and up to which revision the node has acknowledged that it keeps this record. A coordinator is rebuilt from these
- * records, so a space is attached only after its homes have the record of it. Thread-safe.
+ * Records what each node hosts, and up to which revision the node has acknowledged that it keeps this record. A
+ * coordinator is rebuilt from these records, so a space is attached only after its homes have the record of it.
+ * Thread-safe.
  */
 public final class Hosting {
 
@@ -124,8 +125,8 @@ public final class Hosting {
     }
 
     /**
-     * Waits until homes have acknowledged the changes so far, two seconds at most: then they have revoked the access of nodes that are detached. A home
-     * that has failed, leaves or let the time pass before is not waited for.
+     * Waits until homes have acknowledged the changes so far, two seconds at most: then they have revoked the access of
+     * nodes that are detached. A home that has failed, leaves or let the time pass before is not waited for.
      *
      * @throws InterruptedException if interrupted while waiting
      */
@@ -183,8 +184,8 @@ public final class Hosting {
     }
 
     /**
-     * Waits until all homes of a space that are alive keep it, two seconds at most. Homes that have never said that they keep anything are not
-     * waited for.
+     * Waits until all homes of a space that are alive keep it, two seconds at most. Homes that have never said that
+     * they keep anything are not waited for.
      *
      * @throws InterruptedException if interrupted while waiting
      */

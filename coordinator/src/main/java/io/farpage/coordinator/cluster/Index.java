@@ -12,7 +12,8 @@ import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
 
 /**
- * Finds rows by words in them rather than by their keys. It is worked out from the rows, so the store does not keep it. Never changes.
+ * Finds rows by words in them rather than by their keys. It is worked out from the rows, so the store does not keep it.
+ * Never changes.
  *
  * @param words of a row, each of parts with {@code /} between them
  * @param keys of the rows, by {@code word/key}

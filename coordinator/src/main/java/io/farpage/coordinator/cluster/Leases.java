@@ -9,8 +9,9 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * When the leases run out. In memory only: after a restart every node that has not failed gets a whole lease. Leases go by a clock that stands while the
- * coordinator stands: if a check of the leases is late, the process was stopped or starved, and could hear no heartbeat in that time. Thread-safe.
+ * When the leases run out. In memory only: after a restart every node that has not failed gets a whole lease. Leases go
+ * by a clock that stands while the coordinator stands: if a check of the leases is late, the process was stopped or
+ * starved, and could hear no heartbeat in that time. Thread-safe.
  */
 public final class Leases {
 

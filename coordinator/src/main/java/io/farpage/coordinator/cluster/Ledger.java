@@ -34,8 +34,9 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 
 /**
- * The one writer of the coordinator's state. Any thread may call; changes happen one after another under one lock, and hold it while
- * the store writes, so that the order of events is the order of the store. Changes that come meanwhile are committed together.
+ * The one writer of the coordinator's state. Any thread may call; changes happen one after another under one lock, and
+ * hold it while the store writes, so that the order of events is the order of the store. Changes that come meanwhile
+ * are committed together.
  */
 public final class Ledger {
 
@@ -86,8 +87,8 @@ public final class Ledger {
     }
 
     /**
-     * The state now; what it returns never changes. A change does not ask for it: earlier changes of its group are missing in it, and
-     * are in the draft.
+     * The state now; what it returns never changes. A change does not ask for it: earlier changes of its group are
+     * missing in it, and are in the draft.
      */
     public State state() {
         if (drafting && lock.isHeldByCurrentThread()) {
@@ -113,7 +114,10 @@ public final class Ledger {
         moment = new Moment(next, revision);
     }
 
-    /** Grows with each change of the state since this ledger was made. A state that is read after it is of that number or of a later one. */
+    /**
+     * Grows with each change of the state since this ledger was made. A state that is read after it is of that number
+     * or of a later one.
+     */
     public long stateNumber() {
         return stateNumber.get();
     }
@@ -129,9 +133,9 @@ public final class Ledger {
     }
 
     /**
-     * Makes a change: the function checks and drafts it; then it is stored, made visible and emitted as events. If the function throws, nothing
-     * changes. Changes that wait for the same commit are made one after another and committed together; the function may run on the thread
-     * of another caller.
+     * Makes a change: the function checks and drafts it; then it is stored, made visible and emitted as events. If the
+     * function throws, nothing changes. Changes that wait for the same commit are made one after another and committed
+     * together; the function may run on the thread of another caller.
      */
     <T> T change(Function<Draft, T> function) {
         PendingChange<T> mine = new PendingChange<>(function);
@@ -152,7 +156,9 @@ public final class Ledger {
         return pending.size();
     }
 
-    /** Makes the changes that wait, in their order, and commits them together. All that were made fail with the commit. */
+    /**
+     * Makes the changes that wait, in their order, and commits them together. All that were made fail with the commit.
+     */
     private void makePending() {
         List<PendingChange<?>> made = new ArrayList<>();
         try {
@@ -201,7 +207,10 @@ public final class Ledger {
         }
     }
 
-    /** A row that the store cannot take concerns the change that makes it, and not the others of its group: the store has not failed. */
+    /**
+     * A row that the store cannot take concerns the change that makes it, and not the others of its group: the store
+     * has not failed.
+     */
     private void requireRowsThatFit(Draft draft) {
         draft.changes().stream().filter(this::isTooLong).findFirst().ifPresent(change -> {
             throw new ProblemException(
@@ -234,7 +243,10 @@ public final class Ledger {
         events.append(told);
     }
 
-    /** Makes the store usable again after a failure. Reads the state again if the change that failed took effect after all. */
+    /**
+     * Makes the store usable again after a failure. Reads the state again if the change that failed took effect after
+     * all.
+     */
     private void recover() {
         store.recover();
         if (revisionBase + store.revision() != revision) {
@@ -247,7 +259,8 @@ public final class Ledger {
     }
 
     /**
-     * After a change could not be stored, tries whether the store can be written again. Does nothing if it could be written the last time.
+     * After a change could not be stored, tries whether the store can be written again. Does nothing if it could be
+     * written the last time.
      *
      * @throws StoreException if it cannot
      */

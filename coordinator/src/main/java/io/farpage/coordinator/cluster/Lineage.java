@@ -20,8 +20,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * The identity of this coordinator's state: the cluster id, the epoch of this start, and for every earlier epoch the revision at which it ended. With
- * these the coordinator decides whether it knows all that an agent has seen.
+ * The identity of this coordinator's state: the cluster id, the epoch of this start, and for every earlier epoch the
+ * revision at which it ended. With these the coordinator decides whether it knows all that an agent has seen.
  * Thread-safe.
  */
 public final class Lineage {
@@ -141,8 +141,9 @@ public final class Lineage {
     }
 
     /**
-     * Checks that this coordinator knows all that an agent has seen. If it does not, every change is refused from then on, with two exceptions that
-     * end only the agent's own request: a node that is not registered, which this store has nothing of, and an epoch older than all that are kept.
+     * Checks that this coordinator knows all that an agent has seen. If it does not, every change is refused from then
+     * on, with two exceptions that end only the agent's own request: a node that is not registered, which this store
+     * has nothing of, and an epoch older than all that are kept.
      *
      * @param registered whether the agent may be a node that is registered
      * @throws ProblemException 409 {@code other-cluster} or {@code behind} if it does not
@@ -185,7 +186,9 @@ public final class Lineage {
         throw ProblemException.conflict("behind", detail);
     }
 
-    /** Whether an epoch is older than all that are kept, and what was seen in it is no newer than the oldest of these. */
+    /**
+     * Whether an epoch is older than all that are kept, and what was seen in it is no newer than the oldest of these.
+     */
     private boolean isForgotten(Seen seen) {
         return ends.entrySet().stream()
                 .min(Comparator.comparingLong(kept -> epoch(kept.getKey()).number()))

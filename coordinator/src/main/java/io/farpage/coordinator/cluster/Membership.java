@@ -34,7 +34,9 @@ public final class Membership {
     private final Duration leaseDuration;
     private final Duration heartbeatInterval;
 
-    /** What nodes that have failed had said of themselves. A coordinator that was started since takes them for active. */
+    /**
+     * What nodes that have failed had said of themselves. A coordinator that was started since takes them for active.
+     */
     private final Map<String, NodeStatus> failedAs = new ConcurrentHashMap<>();
 
     /** Begins with a whole lease for every node that the ledger knows and that has not failed. */
@@ -121,7 +123,10 @@ public final class Membership {
         }
     }
 
-    /** An adopted pool must be the one that is registered: the pages of any other are lost, and its room may hold what no space has. */
+    /**
+     * An adopted pool must be the one that is registered: the pages of any other are lost, and its room may hold what
+     * no space has.
+     */
     private static void checkPool(String id, Optional<Node> known, Registration said) {
         if (said.poolId().equals(said.incarnation())) {
             return;
@@ -150,8 +155,8 @@ public final class Membership {
     }
 
     /**
-     * A new incarnation from another host, while the old one is alive, is a second agent with the same id. From the same host, whatever the
-     * port, it is the agent started again, and takes over.
+     * A new incarnation from another host, while the old one is alive, is a second agent with the same id. From the
+     * same host, whatever the port, it is the agent started again, and takes over.
      */
     private void checkNotAnother(Node before, Registration said) {
         boolean elsewhere = !before.hostname().equals(said.hostname())
@@ -276,8 +281,9 @@ public final class Membership {
     }
 
     /**
-     * Marks the nodes whose leases have run out as failed, and returns them. To be called whenever {@link #untilExpiry} has passed. A check that comes later
-     * than announced fails no node for the time in which the coordinator stood still.
+     * Marks the nodes whose leases have run out as failed, and returns them. To be called whenever {@link #untilExpiry}
+     * has passed. A check that comes later than announced fails no node for the time in which the coordinator stood
+     * still.
      *
      * @param next time within which the next check follows
      */

@@ -13,16 +13,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The moves that are under way: marks of extents, each with the home that leaves. {@link Repairs} treats such a home like one on a node that is drained, for
- * that extent alone, so another home joins, and the promotion drops the marked one in the same epoch. In memory only: a coordinator that is started again
- * knows no marks, and drops homes that join in place of homes that stay. Thread-safe.
+ * The moves that are under way: marks of extents, each with the home that leaves. {@link Repairs} treats such a home
+ * like one on a node that is drained, for that extent alone, so another home joins, and the promotion drops the marked
+ * one in the same epoch. In memory only: a coordinator that is started again knows no marks, and drops homes that join
+ * in place of homes that stay. Thread-safe.
  */
 public final class Moves {
 
     /** An extent that has moved, or could not, stays so long. */
     static final Duration REST = Duration.ofSeconds(60);
 
-    /** A home that an extent has left does not get it back for so long: with a load that is about even, noise alone would move extents to and fro. */
+    /**
+     * A home that an extent has left does not get it back for so long: with a load that is about even, noise alone
+     * would move extents to and fro.
+     */
     static final Duration NO_RETURN = Duration.ofMinutes(15);
 
     private static final Logger LOG = LoggerFactory.getLogger(Moves.class);

@@ -12,8 +12,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Chooses a home that joins an extent, by the rules by which {@link Placement} chooses those of a new space: in another failure domain than the homes
- * that stay, preferably so that they are a group that is in use, and then where most room is.
+ * Chooses a home that joins an extent, by the rules by which {@link Placement} chooses those of a new space: in another
+ * failure domain than the homes that stay, preferably so that they are a group that is in use, and then where most room
+ * is.
  */
 final class NewHome {
 

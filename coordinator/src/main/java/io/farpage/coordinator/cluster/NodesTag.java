@@ -5,7 +5,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
-/** The entity tag (RFC 9110, section 8.8.3) of the list of nodes that may attach a space. Another list, or the list of another space, has another tag. */
+/**
+ * The entity tag (RFC 9110, section 8.8.3) of the list of nodes that may attach a space. Another list, or the list of
+ * another space, has another tag.
+ */
 public final class NodesTag {
 
     private NodesTag() {}

@@ -15,11 +15,13 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Chooses the homes of a new space. The homes of an extent are in different failure domains. Few distinct groups of homes are used, since the loss of
- * any whole group loses pages: a group takes as much as it can hold, and a group that other spaces use already goes first. If that leaves a rest that
- * only other groups can hold, all is placed again in small pieces, each with the nodes that have most room.
+ * Chooses the homes of a new space. The homes of an extent are in different failure domains. Few distinct groups of
+ * homes are used, since the loss of any whole group loses pages: a group takes as much as it can hold, and a group that
+ * other spaces use already goes first. If that leaves a rest that only other groups can hold, all is placed again in
+ * small pieces, each with the nodes that have most room.
  *
- * <p>What a group takes is divided into extents of about a 64th of the space, so that the {@link Rebalancer} can move the warm ones and leave the others.
+ * <p>What a group takes is divided into extents of about a 64th of the space, so that the {@link Rebalancer} can move
+ * the warm ones and leave the others.
  */
 final class Placement {
 
@@ -121,7 +123,10 @@ final class Placement {
                 .toList();
     }
 
-    /** Homes for the next extent: of one copy the first node that has room, of several those with most room, one in each domain. */
+    /**
+     * Homes for the next extent: of one copy the first node that has room, of several those with most room, one in each
+     * domain.
+     */
     private List<Room> group(List<Room> left, Set<Set<String>> groups) {
         if (copies == 1) {
             return left.stream().limit(1).toList();

@@ -8,7 +8,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** How much of each node's pool is in use, of all nodes in one pass over the extents. {@link FreeSpace} tells of one node where. */
+/**
+ * How much of each node's pool is in use, of all nodes in one pass over the extents. {@link FreeSpace} tells of one
+ * node where.
+ */
 public final class PoolUse {
 
     private final Map<String, Long> usedBytes = new HashMap<>();

@@ -19,10 +19,10 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * How homes that join extents get the pages: they pull them from the other homes. While no node is attached to the space, no
- * agent writes them, and an attachment ends all pulls of its space in the change that records it, so no WRITE is missed by a
- * home that is promoted. While a node is attached, a pull begins when that node notes the pages that it writes; it copies
- * these after the pull, and only then asks for the promotion.
+ * How homes that join extents get the pages: they pull them from the other homes. While no node is attached to the
+ * space, no agent writes them, and an attachment ends all pulls of its space in the change that records it, so no WRITE
+ * is missed by a home that is promoted. While a node is attached, a pull begins when that node notes the pages that it
+ * writes; it copies these after the pull, and only then asks for the promotion.
  */
 final class Pulls {
 
@@ -112,7 +112,10 @@ final class Pulls {
         return owner(draft, joining).filter(node -> Rooms.isUsable(draft, node)).isEmpty();
     }
 
-    /** A node attaches: what joins is dropped, and its frames are zeroed once the node that pulled writes to them no longer. */
+    /**
+     * A node attaches: what joins is dropped, and its frames are zeroed once the node that pulled writes to them no
+     * longer.
+     */
     static void end(Draft draft, Space space) {
         List<String> pulling =
                 of(draft, space).map(pull -> pull.to().id()).distinct().toList();
@@ -120,7 +123,10 @@ final class Pulls {
         pulling.forEach(node -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space));
     }
 
-    /** The incarnation of a node that pulls was replaced by one that has adopted its pool, and pulls anew: the homes grant to that one. */
+    /**
+     * The incarnation of a node that pulls was replaced by one that has adopted its pool, and pulls anew: the homes
+     * grant to that one.
+     */
     static void adopted(Draft draft, Node now) {
         for (Space space : draft.hostedBy(now.id())) {
             if (of(draft, space).anyMatch(pull -> pull.to().id().equals(now.id()))) {
@@ -132,7 +138,8 @@ final class Pulls {
     /**
      * The extent that a node says it has pulled.
      *
-     * @throws ProblemException if the space is being deleted, the extent is in another epoch, as after an attachment, or another home joins it
+     * @throws ProblemException if the space is being deleted, the extent is in another epoch, as after an attachment,
+     *     or another home joins it
      */
     static Extent require(Draft draft, Space space, String node, Incarnation incarnation, ExtentEpoch named) {
         Node known = draft.requireNode(node, incarnation);

@@ -21,15 +21,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * From time to time has extents move: away from homes under pressure, near to the nodes that ask for them, and from full pools to empty ones, by the rules of
- * {@link Balance}. Few move at a time, and none beside more repairs than that. One thread.
+ * From time to time has extents move: away from homes under pressure, near to the nodes that ask for them, and from
+ * full pools to empty ones, by the rules of {@link Balance}. Few move at a time, and none beside more repairs than
+ * that. One thread.
  */
 public final class Rebalancer {
 
     /** Extents that move at a time, and homes that join for any reason while another move begins. */
     static final int MOVES_AT_ONCE = 4;
 
-    /** Decisions in a row that find a node under pressure before it is relieved: one report with noise moves nothing. */
+    /**
+     * Decisions in a row that find a node under pressure before it is relieved: one report with noise moves nothing.
+     */
     static final int LASTING = 6;
 
     private static final Logger LOG = LoggerFactory.getLogger(Rebalancer.class);

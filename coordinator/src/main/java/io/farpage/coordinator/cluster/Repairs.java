@@ -33,17 +33,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have
- * failed. This class chooses a home that joins, which pulls the pages ({@link Pulls}). The attached node, the only writer, then
- * copies what it has written meanwhile and asks for the promotion, a compare-and-swap on the extent's epoch; where no node is
- * attached, the end of the pull is the promotion. If a home joins in place of one that is drained, the promotion drops that one
- * in the same epoch, so an extent never has more homes than its space asks for. {@link Moves} are the same for single extents.
- * A pass is planned on a state that does not change, while other changes are made, and only what still fits is changed.
- * Thread-safe.
+ * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or
+ * have failed. This class chooses a home that joins, which pulls the pages ({@link Pulls}). The attached node, the only
+ * writer, then copies what it has written meanwhile and asks for the promotion, a compare-and-swap on the extent's
+ * epoch; where no node is attached, the end of the pull is the promotion. If a home joins in place of one that is
+ * drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for.
+ * {@link Moves} are the same for single extents. A pass is planned on a state that does not change, while other changes
+ * are made, and only what still fits is changed. Thread-safe.
  */
 public final class Repairs {
 
-    /** Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted. */
+    /**
+     * Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted.
+     */
     static final int JOINING_AT_ONCE = 16;
 
     /** Homes that begin to join in one pass, in the whole cluster: the commit of a pass stays short. */
@@ -68,7 +70,10 @@ public final class Repairs {
     private final Moves moves;
     private final Absences absences;
 
-    /** Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have failed. */
+    /**
+     * Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have
+     * failed.
+     */
     private Set<Joining> joined = Set.of();
 
     /** As of the last pass. */
@@ -80,7 +85,10 @@ public final class Repairs {
     private long seenAt;
     private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
 
-    /** Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a source of pages. */
+    /**
+     * Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a
+     * source of pages.
+     */
     private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
 
     /** Spaces whose extents the store could not take with another home, by their key. */
@@ -102,8 +110,8 @@ public final class Repairs {
     }
 
     /**
-     * Makes homes join extents that need one, and reports drained nodes. To be called often; one thread, which may take long if there are many
-     * extents. Returns how many joined.
+     * Makes homes join extents that need one, and reports drained nodes. To be called often; one thread, which may take
+     * long if there are many extents. Returns how many joined.
      */
     public int step() {
         long revision = ledger.revision();
@@ -160,7 +168,10 @@ public final class Repairs {
         return spaces.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(new Plan(now, spaces));
     }
 
-    /** Whether the store takes the extents. If it does not, the space is left out for a while: all spaces are repaired in one change. */
+    /**
+     * Whether the store takes the extents. If it does not, the space is left out for a while: all spaces are repaired
+     * in one change.
+     */
     private boolean fits(SpacePlan plan) {
         String key = State.idKey(plan.space().id());
         String row = Json.STRICT.writeValueAsString(new State.Extents(plan.after()));
@@ -174,7 +185,10 @@ public final class Repairs {
         return false;
     }
 
-    /** Makes the part of a plan that still fits: what other changes have touched since is planned again. Returns how many homes join. */
+    /**
+     * Makes the part of a plan that still fits: what other changes have touched since is planned again. Returns how
+     * many homes join.
+     */
     private int apply(Draft draft, Plan plan) {
         Optional<Rooms> changed =
                 Rooms.isSame(plan.of(), draft.finished()) ? Optional.empty() : Optional.of(new Rooms(draft));
@@ -313,8 +327,9 @@ public final class Repairs {
     }
 
     /**
-     * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or although it is in the failure domain of one
-     * that stays, since it was to take the place of that one and another has failed; or although it cannot pull the pages, or nobody lets it begin.
+     * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or
+     * although it is in the failure domain of one that stays, since it was to take the place of that one and another
+     * has failed; or although it cannot pull the pages, or nobody lets it begin.
      */
     private boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {
@@ -346,7 +361,10 @@ public final class Repairs {
         return extent.state() == ExtentState.OK && extent.joining().isEmpty() && beside.size() < space.copies();
     }
 
-    /** The homes that stay, and those on nodes that have failed and may be back soon: the homes that an extent has beside one that joins. */
+    /**
+     * The homes that stay, and those on nodes that have failed and may be back soon: the homes that an extent has
+     * beside one that joins.
+     */
     private List<ExtentHome> beside(Draft draft, Space space, Extent extent) {
         List<ExtentHome> staying = staying(draft, space, extent);
         return extent.homes().stream()
@@ -397,7 +415,10 @@ public final class Repairs {
         });
     }
 
-    /** The writer has copied all that it has noted: the joining homes of these extents are homes from now on. Of all or of none. */
+    /**
+     * The writer has copied all that it has noted: the joining homes of these extents are homes from now on. Of all or
+     * of none.
+     */
     public void promote(String idOrName, String node, PromoteRequest request) {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
@@ -406,8 +427,9 @@ public final class Repairs {
     }
 
     /**
-     * A node that joins an extent has pulled all pages; or it gives up and is dropped. If no node is attached, its pool is a home from now on, and the frames of
-     * homes that it replaces stay as they are until {@link #settled}. Otherwise the attached node copies what it has written meanwhile.
+     * A node that joins an extent has pulled all pages; or it gives up and is dropped. If no node is attached, its pool
+     * is a home from now on, and the frames of homes that it replaces stay as they are until {@link #settled}.
+     * Otherwise the attached node copies what it has written meanwhile.
      *
      * @return whether its pool is a home now
      */
@@ -432,7 +454,10 @@ public final class Repairs {
         });
     }
 
-    /** The homes have recorded what {@link #pulled} has changed: the frames of the homes that were replaced are zeroed, and then free. */
+    /**
+     * The homes have recorded what {@link #pulled} has changed: the frames of the homes that were replaced are zeroed,
+     * and then free.
+     */
     public void settled(long space) {
         settling.computeIfPresent(space, (_, count) -> count == 1 ? null : count - 1);
     }
@@ -463,8 +488,8 @@ public final class Repairs {
     }
 
     /**
-     * The homes that are dropped with a promotion: those that have failed, are drained or are moved, as far as enough others are left. Failed ones go
-     * first: a home that is alive keeps its copy until as many others are.
+     * The homes that are dropped with a promotion: those that have failed, are drained or are moved, as far as enough
+     * others are left. Failed ones go first: a home that is alive keeps its copy until as many others are.
      */
     private List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
         int spare = extent.homes().size() + 1 - space.copies();

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The free room of all nodes and the groups of homes that are in use, for choosing homes for many extents. Worked out once from a draft; what is chosen is
- * taken from it. Remembers what it has no place for. One thread.
+ * The free room of all nodes and the groups of homes that are in use, for choosing homes for many extents. Worked out
+ * once from a draft; what is chosen is taken from it. Remembers what it has no place for. One thread.
  */
 final class Rooms {
 
@@ -37,7 +37,10 @@ final class Rooms {
         return !taken && isSame(of, state);
     }
 
-    /** Whether all nodes have the same room in two states; may be false though they have. Rows that both states share are not looked into. */
+    /**
+     * Whether all nodes have the same room in two states; may be false though they have. Rows that both states share
+     * are not looked into.
+     */
     static boolean isSame(State one, State other) {
         return one.nodes().equals(other.nodes())
                 && one.drains().equals(other.drains())

@@ -9,7 +9,10 @@ import java.util.Optional;
 import java.util.SortedMap;
 import org.pcollections.PSortedMap;
 
-/** One table within a {@link Draft}. The rows are a persistent map: a change copies the path to its row, and shares the rest with the state before. */
+/**
+ * One table within a {@link Draft}. The rows are a persistent map: a change copies the path to its row, and shares the
+ * rest with the state before.
+ */
 final class Rows<V> {
 
     private final Table table;

@@ -91,7 +91,8 @@ public final class Spaces {
     }
 
     /**
-     * The same. While the space of an earlier request with the same key exists, a repeat of that request changes nothing.
+     * The same. While the space of an earlier request with the same key exists, a repeat of that request changes
+     * nothing.
      *
      * @param key drawn by the client for this request; empty if the client does not repeat it
      */
@@ -153,8 +154,8 @@ public final class Spaces {
     }
 
     /**
-     * The same, if the list has not changed since it was read. If it is already the wanted one, that is a success: an earlier request, whose answer was
-     * lost, may have made the change.
+     * The same, if the list has not changed since it was read. If it is already the wanted one, that is a success: an
+     * earlier request, whose answer was lost, may have made the change.
      *
      * @param ifMatch names the tag of the list that was read; empty to replace any list
      */

@@ -22,7 +22,8 @@ import org.pcollections.TreePMap;
  * All that is kept, at one moment. Never changes.
  *
  * @param index of the last event
- * @param reserved no event before the last start of the coordinator has a greater index than this, which is in the store
+ * @param reserved no event before the last start of the coordinator has a greater index than this, which is in the
+ *     store
  * @param nextId for the next space or release
  * @param cluster at most one row
  * @param nodes by id

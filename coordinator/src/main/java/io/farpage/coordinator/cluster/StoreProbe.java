@@ -13,8 +13,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the store can be written, for {@code /health}. A commit of the last ten seconds shows it. If there was none, a commit without changes is made, on
- * a thread of its own, so that a disk that does not answer holds up no request. However many requests come, one probe is under way. Thread-safe.
+ * Whether the store can be written, for {@code /health}. A commit of the last ten seconds shows it. If there was none,
+ * a commit without changes is made, on a thread of its own, so that a disk that does not answer holds up no request.
+ * However many requests come, one probe is under way. Thread-safe.
  */
 public final class StoreProbe {
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(10);

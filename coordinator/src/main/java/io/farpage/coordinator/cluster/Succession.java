@@ -14,9 +14,9 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
- * Passes exclusive attachments from an incarnation that was killed to the one that has adopted its guests. The homes cut the former off first, as they do
- * for any incarnation that ends without detaching; then the attachment is the successor's, and the space is not torn. Until then no other node can attach
- * to the space.
+ * Passes exclusive attachments from an incarnation that was killed to the one that has adopted its guests. The homes
+ * cut the former off first, as they do for any incarnation that ends without detaching; then the attachment is the
+ * successor's, and the space is not torn. Until then no other node can attach to the space.
  */
 final class Succession {
 
@@ -53,7 +53,10 @@ final class Succession {
         }
     }
 
-    /** Whether an attachment has not been ended: an incarnation that is being cut off without an heir is to lose its space. */
+    /**
+     * Whether an attachment has not been ended: an incarnation that is being cut off without an heir is to lose its
+     * space.
+     */
     private static boolean mayPass(Draft draft, Space space, Attachment attachment) {
         return attachment.mode() == AttachMode.EXCLUSIVE
                 && !space.deleting()
@@ -71,8 +74,9 @@ final class Succession {
     }
 
     /**
-     * The attachment that a request names as adopted, once it has passed to the incarnation that asks. It is found by that one alone: the earlier incarnation
-     * comes from the record of a guest, and a process that is killed before it has written the record leaves the one of its predecessor.
+     * The attachment that a request names as adopted, once it has passed to the incarnation that asks. It is found by
+     * that one alone: the earlier incarnation comes from the record of a guest, and a process that is killed before it
+     * has written the record leaves the one of its predecessor.
      */
     static Attachment adopted(Draft draft, Space space, String node, AttachRequest request) {
         Attachment known = draft.attachments

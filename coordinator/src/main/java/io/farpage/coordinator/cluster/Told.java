@@ -6,7 +6,10 @@ import io.farpage.coordinator.model.EventKind;
 /** An event and the watchers that it concerns. */
 record Told(Event event, Audience audience) {
 
-    /** Whether the event is of a node that a watcher does not follow, and is told to it because all nodes hear of it: it may come a little later. */
+    /**
+     * Whether the event is of a node that a watcher does not follow, and is told to it because all nodes hear of it: it
+     * may come a little later.
+     */
     boolean isDistantFrom(EventFilter filter) {
         boolean leaves = event.kind() == EventKind.NODE_FAILED || event.kind() == EventKind.NODE_REMOVED;
         return leaves

@@ -17,7 +17,9 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The figures of the last 15 minutes. A coordinator that starts, or begins to lead, has none from before. Thread-safe. */
+/**
+ * The figures of the last 15 minutes. A coordinator that starts, or begins to lead, has none from before. Thread-safe.
+ */
 public final class Figures {
     /** Nodes and guests together: about 40 MB. */
     static final int MAX_HISTORIES = 8192;
@@ -66,7 +68,9 @@ public final class Figures {
         return began;
     }
 
-    /** The time of this moment, in seconds since 1970. It never goes back, whatever is done to the clock of the machine. */
+    /**
+     * The time of this moment, in seconds since 1970. It never goes back, whatever is done to the clock of the machine.
+     */
     public long now() {
         return began + TimeUnit.NANOSECONDS.toSeconds(time.nanos() - beganNanos);
     }
@@ -164,7 +168,10 @@ public final class Figures {
                 .map(series -> series.guest);
     }
 
-    /** Where the pages of a guest are; empty until its agent has said so. It is asked for that for half a minute from now on. */
+    /**
+     * Where the pages of a guest are; empty until its agent has said so. It is asked for that for half a minute from
+     * now on.
+     */
     public synchronized Optional<PageMap> map(long space) {
         Optional<PageMap> known = Optional.ofNullable(maps.get(space)).flatMap(Mapped::map);
         long now = now();

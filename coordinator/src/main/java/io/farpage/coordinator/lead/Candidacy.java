@@ -13,8 +13,8 @@ public interface Candidacy extends AutoCloseable {
     Term campaign() throws InterruptedException;
 
     /**
-     * The coordinator that leads, as it was at most a second ago; empty if none leads or the store does not answer within its deadline. May be called for
-     * each request.
+     * The coordinator that leads, as it was at most a second ago; empty if none leads or the store does not answer
+     * within its deadline. May be called for each request.
      */
     Optional<Leader> leader();
 

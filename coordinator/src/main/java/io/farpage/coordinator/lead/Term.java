@@ -4,8 +4,9 @@ import io.farpage.coordinator.store.Store;
 import java.time.Duration;
 
 /**
- * The time for which a coordinator leads. Its end is final. While {@link #holds} says true no other coordinator has been elected: the term ends, with a
- * margin, before the store lets another be elected. It goes by a clock of this host that includes the time in suspend. Thread-safe.
+ * The time for which a coordinator leads. Its end is final. While {@link #holds} says true no other coordinator has
+ * been elected: the term ends, with a margin, before the store lets another be elected. It goes by a clock of this host
+ * that includes the time in suspend. Thread-safe.
  */
 public interface Term extends AutoCloseable {
 

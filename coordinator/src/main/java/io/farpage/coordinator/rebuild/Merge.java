@@ -27,8 +27,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Merges a set of reports. The layout of a space never changes, except that homes join, are promoted and dropped, each time in another epoch. So two reports of one space
- * agree, or one of them is wrong; if they do not agree, the merge fails.
+ * Merges a set of reports. The layout of a space never changes, except that homes join, are promoted and dropped, each
+ * time in another epoch. So two reports of one space agree, or one of them is wrong; if they do not agree, the merge
+ * fails.
  */
 final class Merge {
 
@@ -82,7 +83,10 @@ final class Merge {
         }
     }
 
-    /** Merges two reports of different moments: the later one counts, except that an extent that was lost, or a space that was deleted, stays so. */
+    /**
+     * Merges two reports of different moments: the later one counts, except that an extent that was lost, or a space
+     * that was deleted, stays so.
+     */
     private static SpaceExtents joined(SpaceExtents known, SpaceExtents said) {
         boolean newer = said.index() > known.index();
         SpaceExtents later = newer ? said : known;
@@ -104,8 +108,8 @@ final class Merge {
     }
 
     /**
-     * What limits the use of a space stays if any report has it: an agent that is older than the field leaves it out. A list of nodes that an
-     * operator has removed since may come back with that, and the operator removes it again.
+     * What limits the use of a space stays if any report has it: an agent that is older than the field leaves it out. A
+     * list of nodes that an operator has removed since may come back with that, and the operator removes it again.
      */
     private static Space protectedAsBefore(Space later, SpaceExtents earlier) {
         return later.withEncryption(later.encryption().or(earlier.space()::encryption))
@@ -121,7 +125,10 @@ final class Merge {
                         .allMatch(i -> fits(a.extents().get(i), b.extents().get(i)));
     }
 
-    /** Whether two reports of one extent are of one history: in one epoch it has the same homes, and later ones were homes or have joined. */
+    /**
+     * Whether two reports of one extent are of one history: in one epoch it has the same homes, and later ones were
+     * homes or have joined.
+     */
     private static boolean fits(Extent a, Extent b) {
         if (a.firstPage() != b.firstPage() || a.count() != b.count()) {
             return false;
@@ -132,7 +139,10 @@ final class Merge {
         return a.epochNumber() > b.epochNumber() ? follows(a, b) : follows(b, a);
     }
 
-    /** Whether each home that only the later report has can have joined in between: that takes one epoch if it joined already, and two if it did not. */
+    /**
+     * Whether each home that only the later report has can have joined in between: that takes one epoch if it joined
+     * already, and two if it did not.
+     */
     private static boolean follows(Extent later, Extent earlier) {
         List<ExtentHome> fresh = new ArrayList<>(later.homes());
         fresh.removeAll(earlier.homes());
@@ -143,8 +153,8 @@ final class Merge {
     }
 
     /**
-     * A released range holds no pages of its space: a report that has them there is of a node that had not learned so. The space itself is gone if the
-     * release says so.
+     * A released range holds no pages of its space: a report that has them there is of a node that had not learned so.
+     * The space itself is gone if the release says so.
      */
     private void dropReleased() {
         reports.forEach((node, report) -> Stream.concat(report.released().stream(), report.hosted().releases().stream())
@@ -184,8 +194,8 @@ final class Merge {
     }
 
     /**
-     * Where two spaces claim one range of a pool, what the home itself keeps is right: the copy of the other space was dropped, or that space was deleted, and the
-     * report that names it is of a node that had not learned so.
+     * Where two spaces claim one range of a pool, what the home itself keeps is right: the copy of the other space was
+     * dropped, or that space was deleted, and the report that names it is of a node that had not learned so.
      */
     private void dropWhatHomesDoNotKnow() {
         Map<String, Set<Long>> hosted = hostedIds(reports);

@@ -29,7 +29,8 @@ final class Rebuild {
 
     /**
      * @param store empty, or an older copy of the cluster's
-     * @param expected nodes without which it does not finish; when all have reported, it finishes by itself. Empty: a person finishes it
+     * @param expected nodes without which it does not finish; when all have reported, it finishes by itself. Empty: a
+     *     person finishes it
      */
     Rebuild(Store store, Set<String> expected) {
         this.store = store;

@@ -22,14 +22,18 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** The REST interface of a coordinator that is being rebuilt: it takes reports, and refuses everything else as {@code rebuilding}. */
+/**
+ * The REST interface of a coordinator that is being rebuilt: it takes reports, and refuses everything else as
+ * {@code rebuilding}.
+ */
 public final class RebuildServer implements AutoCloseable {
 
     /** What the paths of the rebuild begin with. */
     public static final String PATH = "/api/v1/rebuild";
 
     /**
-     * The longest report, unless the heap is small: all the spaces and extents that a coordinator may have are less than half of that.
+     * The longest report, unless the heap is small: all the spaces and extents that a coordinator may have are less
+     * than half of that.
      */
     static final int MAX_REPORT = 64 << 20;
 

@@ -35,7 +35,10 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The rows that a rebuild leaves. Of an older store the cluster and the retired incarnations stay; agents tell the rest. */
+/**
+ * The rows that a rebuild leaves. Of an older store the cluster and the retired incarnations stay; agents tell the
+ * rest.
+ */
 final class RebuiltState {
 
     /** Skips ids that may have been assigned although no live agent knows them. */

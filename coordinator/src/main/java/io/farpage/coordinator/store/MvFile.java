@@ -12,8 +12,8 @@ import org.h2.mvstore.MVStore;
 import org.h2.mvstore.MVStoreException;
 
 /**
- * One opening of the store's file: checked against its seals before anything is written to it. MVStore itself opens a file that lost its end with
- * the newest commit that is whole. Used by one thread.
+ * One opening of the store's file: checked against its seals before anything is written to it. MVStore itself opens a
+ * file that lost its end with the newest commit that is whole. Used by one thread.
  */
 final class MvFile {
 
@@ -75,7 +75,10 @@ final class MvFile {
         }
     }
 
-    /** Reads the whole file without writing to it: a file that is refused is left as it is, for what can still be saved from it. */
+    /**
+     * Reads the whole file without writing to it: a file that is refused is left as it is, for what can still be saved
+     * from it.
+     */
     private static void check(Path file, Seal last) throws IOException {
         StoreReader reader = new StoreReader(file);
         try {

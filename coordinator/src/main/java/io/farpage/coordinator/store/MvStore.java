@@ -18,10 +18,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The store in one file of H2's MVStore, with a small file of seals beside it. All file access is on a thread of its own, because interrupting a
- * thread within a file channel closes the channel, and requests run on threads that others may interrupt.
+ * The store in one file of H2's MVStore, with a small file of seals beside it. All file access is on a thread of its
+ * own, because interrupting a thread within a file channel closes the channel, and requests run on threads that others
+ * may interrupt.
  *
- * <p>After a failed write MVStore refuses every operation, so the file is opened again; its contents then show whether the commit took effect.
+ * <p>After a failed write MVStore refuses every operation, so the file is opened again; its contents then show whether
+ * the commit took effect.
  */
 public final class MvStore implements Store {
 
@@ -60,8 +62,8 @@ public final class MvStore implements Store {
     /**
      * Opens the store of a data directory, making both if need be.
      *
-     * @throws StoreException if the directory cannot be used, another process has the file open, the file is damaged or lost commits, or it
-     *     is of another format version
+     * @throws StoreException if the directory cannot be used, another process has the file open, the file is damaged or
+     *     lost commits, or it is of another format version
      */
     public static MvStore open(Path directory) {
         return open(directory, "", Compaction.STANDARD);
@@ -133,7 +135,10 @@ public final class MvStore implements Store {
         });
     }
 
-    /** Reads from the disk whether a commit that failed took effect nevertheless. False also if the disk cannot be read now. */
+    /**
+     * Reads from the disk whether a commit that failed took effect nevertheless. False also if the disk cannot be read
+     * now.
+     */
     private boolean tookEffect(long commit, Throwable failure) {
         try {
             reopen();

@@ -19,7 +19,10 @@ final class Permissions {
 
     private Permissions() {}
 
-    /** Makes a directory that does not exist, for this user alone; leaves one that does as it is, for it may hold other things. */
+    /**
+     * Makes a directory that does not exist, for this user alone; leaves one that does as it is, for it may hold other
+     * things.
+     */
     static void makeDirectory(Path directory) throws IOException {
         if (Files.isDirectory(directory)) {
             return;

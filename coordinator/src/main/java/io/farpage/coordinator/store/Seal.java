@@ -7,7 +7,8 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
 
 /**
- * What the last commit left: its number and the digest of all rows. Kept in the store and, apart from it, in a {@link SealFile}.
+ * What the last commit left: its number and the digest of all rows. Kept in the store and, apart from it, in a
+ * {@link SealFile}.
  *
  * @param revision number of commits
  * @param digest of all rows, 64 hex digits

@@ -12,8 +12,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Keeps the seal of the last commit in a small file of its own, which reveals a store file that lost its end. Writes alternate between two slots, in
- * place: a write that is cut short damages one, and the other holds the commit before. Used by one thread.
+ * Keeps the seal of the last commit in a small file of its own, which reveals a store file that lost its end. Writes
+ * alternate between two slots, in place: a write that is cut short damages one, and the other holds the commit before.
+ * Used by one thread.
  */
 final class SealFile implements AutoCloseable {
 

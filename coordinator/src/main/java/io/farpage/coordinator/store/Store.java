@@ -22,15 +22,16 @@ public interface Store extends AutoCloseable {
     long revision();
 
     /**
-     * Makes all changes, or none. When it returns they are durable. Of several changes of a row the last counts; to delete a row that is missing
-     * changes nothing.
+     * Makes all changes, or none. When it returns they are durable. Of several changes of a row the last counts; to
+     * delete a row that is missing changes nothing.
      *
      * @throws StoreException if they could not be made durable; {@link #recover} then says whether they were
      */
     void commit(List<Change> changes);
 
     /**
-     * Makes the store usable again after a commit threw. What {@link #revision} says afterwards tells whether that commit took effect.
+     * Makes the store usable again after a commit threw. What {@link #revision} says afterwards tells whether that
+     * commit took effect.
      *
      * @throws StoreException if the store cannot be used yet
      */

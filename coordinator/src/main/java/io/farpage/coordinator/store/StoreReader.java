@@ -9,8 +9,8 @@ import org.h2.mvstore.OffHeapStore;
 import org.h2.mvstore.SFChunk;
 
 /**
- * Lets MVStore read a store file and never write to it. MVStore's own reader keeps a file open after a failed open; the channel of this one is
- * closed by {@link #closeFile} in any case.
+ * Lets MVStore read a store file and never write to it. MVStore's own reader keeps a file open after a failed open; the
+ * channel of this one is closed by {@link #closeFile} in any case.
  */
 final class StoreReader extends OffHeapStore {
     private final FileChannel channel;

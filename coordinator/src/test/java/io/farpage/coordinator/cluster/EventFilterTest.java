@@ -100,7 +100,10 @@ class EventFilterTest {
         assertEquals(List.of(), kinds(attached, of("other")));
     }
 
-    /** However many other events there are meanwhile: a watcher that they do not concern is not told to read all state again. */
+    /**
+     * However many other events there are meanwhile: a watcher that they do not concern is not told to read all state
+     * again.
+     */
     @Test
     void shouldNotAskForAResyncAfterManyEventsOfOthers() throws Exception {
         register("a", "b", "c");

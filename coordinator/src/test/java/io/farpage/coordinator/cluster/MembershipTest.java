@@ -130,7 +130,10 @@ class MembershipTest {
         assertEquals(1 << 20, with.freeBytes(with.membership.node("a").orElseThrow()), "a new pool is empty");
     }
 
-    /** Of the same incarnation: the pool was registered with the devices before the agent told of it, and cannot grow or shrink. */
+    /**
+     * Of the same incarnation: the pool was registered with the devices before the agent told of it, and cannot grow or
+     * shrink.
+     */
     @ParameterizedTest
     @ValueSource(longs = {0, (1 << 20) - 4096, (1 << 20) + 4096, 1 << 30})
     void shouldRefuseAPoolThatGrewOrShrankWithinAnIncarnation(long bytes) {

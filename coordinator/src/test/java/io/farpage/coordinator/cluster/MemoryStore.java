@@ -12,7 +12,10 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A store in memory, whose commits can be made to fail as a full disk makes them, or to wait as for a disk that does not answer. */
+/**
+ * A store in memory, whose commits can be made to fail as a full disk makes them, or to wait as for a disk that does
+ * not answer.
+ */
 final class MemoryStore implements Store {
 
     private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);

@@ -385,7 +385,10 @@ class MovesTest {
                         .toList());
     }
 
-    /** Hours of a load in which some extents are much hotter than others, each of them a fifth more or less from one report to the next. */
+    /**
+     * Hours of a load in which some extents are much hotter than others, each of them a fifth more or less from one
+     * report to the next.
+     */
     @Test
     void shouldSettleUnderALoadThatIsSkewedAndNoisy() {
         for (int seed = 1; seed <= 20; seed++) {

@@ -31,7 +31,10 @@ class PublishedTest {
         assertEquals(commits, with.store.revision());
     }
 
-    /** Otherwise a client that has seen the index of a lost event would take the next event of that index for the one it knows. */
+    /**
+     * Otherwise a client that has seen the index of a lost event would take the next event of that index for the one it
+     * knows.
+     */
     @Test
     void shouldGiveNoIndexTwiceWhenEventsWereNotStored() throws InterruptedException {
         for (int i = 0; i < 2_500; i++) {

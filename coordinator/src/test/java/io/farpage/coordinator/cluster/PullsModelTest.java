@@ -38,9 +38,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Homes that pull, guests that come and go, and nodes that fail or are drained, in random order, with homes that act on what they were told at some earlier
- * moment. What a pool holds is modelled as a version for each range. After every step each home has the newest version of what its extents hold, and every
- * range that is placed anew holds zeros.
+ * Homes that pull, guests that come and go, and nodes that fail or are drained, in random order, with homes that act on
+ * what they were told at some earlier moment. What a pool holds is modelled as a version for each range. After every
+ * step each home has the newest version of what its extents hold, and every range that is placed anew holds zeros.
  */
 class PullsModelTest {
 
@@ -156,8 +156,8 @@ class PullsModelTest {
     }
 
     /**
-     * The guest writes to all homes, and to one that joins unless that pulls: then its agent notes the extent. One that is gone is dropped by the coordinator
-     * itself.
+     * The guest writes to all homes, and to one that joins unless that pulls: then its agent notes the extent. One that
+     * is gone is dropped by the coordinator itself.
      */
     private void write(Space space) {
         newest.put(space.id(), ++version);
@@ -270,7 +270,9 @@ class PullsModelTest {
         }
     }
 
-    /** A home ends what it pulls to released ranges and revokes what it has granted of them, zeroes them, and says so. */
+    /**
+     * A home ends what it pulls to released ranges and revokes what it has granted of them, zeroes them, and says so.
+     */
     private void zero(Agent agent) {
         List<Long> done = new ArrayList<>();
         for (Release release : with.spaces.releases(agent.id)) {

@@ -25,7 +25,10 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Homes that join extents of a space that an agent is attached to, which notes the pages that it writes, and copy the pages themselves. */
+/**
+ * Homes that join extents of a space that an agent is attached to, which notes the pages that it writes, and copy the
+ * pages themselves.
+ */
 class PullsUnderAGuestTest {
     private static final int PAGE = 4096;
     private static final long POOL = 16L * PAGE;

@@ -371,7 +371,10 @@ class RepairsTest {
         assertEquals(Set.of(drained, "h3"), names(first()));
     }
 
-    /** A killed writer may have written a page to one home and not to the other: a guest would read the older one later than the newer one. */
+    /**
+     * A killed writer may have written a page to one home and not to the other: a guest would read the older one later
+     * than the newer one.
+     */
     @Test
     void shouldGoOnFromOneLiveHomeOfATornSpaceThatIsUsedByForce() {
         homes("h1", "h2", "h3");
@@ -462,7 +465,10 @@ class RepairsTest {
         assertEquals(1, patient.step(), "dropped by the writer");
     }
 
-    /** The home in the grace counts where another one is replaced: no two of them are in one failure domain when it is back. */
+    /**
+     * The home in the grace counts where another one is replaced: no two of them are in one failure domain when it is
+     * back.
+     */
     @Test
     void shouldReplaceAnotherHomeBesideTheOneThatMayBeBack() {
         inDomain("h1", "rack1");
@@ -490,7 +496,10 @@ class RepairsTest {
                 .getFirst();
     }
 
-    /** The writer may be cut off from the coordinator alone and still write, so no other node may copy; and the writer cannot ask for a promotion. */
+    /**
+     * The writer may be cut off from the coordinator alone and still write, so no other node may copy; and the writer
+     * cannot ask for a promotion.
+     */
     @Test
     void shouldLetNoHomeJoinWhileTheWriterHasFailed() {
         homes("h1", "h2", "h3");
@@ -505,7 +514,10 @@ class RepairsTest {
         assertEquals(Optional.of("h3"), joining());
     }
 
-    /** What the writer has sent to the home counts when it is back, and a dropped home's frames would stay reserved for it as well. */
+    /**
+     * What the writer has sent to the home counts when it is back, and a dropped home's frames would stay reserved for
+     * it as well.
+     */
     @Test
     void shouldKeepTheJoiningHomeOfAWriterThatHasFailed() {
         homes("h1", "h2", "h3");

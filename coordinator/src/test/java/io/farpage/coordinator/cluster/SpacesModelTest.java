@@ -34,8 +34,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random creations, deletions, attachments, acknowledgements and restarts against two models: one bit for each 4 KiB, and which incarnations
- * can write to which space.
+ * Random creations, deletions, attachments, acknowledgements and restarts against two models: one bit for each 4 KiB,
+ * and which incarnations can write to which space.
  */
 @Tag("portable")
 class SpacesModelTest {

@@ -16,8 +16,9 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Which incarnations can write to which spaces, at which homes. Nothing but the writer itself or the home takes that away: the writer when it
- * detaches, the home when it cuts the writer off or loses its memory. That a node is started anew or removed does not.
+ * Which incarnations can write to which spaces, at which homes. Nothing but the writer itself or the home takes that
+ * away: the writer when it detaches, the home when it cuts the writer off or loses its memory. That a node is started
+ * anew or removed does not.
  */
 final class WritersModel {
 

@@ -301,7 +301,10 @@ class RebuildTest {
         assertEquals(1, state.releases().size());
     }
 
-    /** The record of the home that stays is of before the drop: pages that the other home zeroes are not read from there. */
+    /**
+     * The record of the home that stays is of before the drop: pages that the other home zeroes are not read from
+     * there.
+     */
     @Test
     void shouldTakeAReleasedCopyForDroppedAlthoughAnotherReportHasIt() {
         for (boolean done : List.of(false, true)) {

@@ -19,7 +19,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A store whose files were cut, zeroed, swapped or taken away. It opens with every row of the last commit or is refused. */
+/**
+ * A store whose files were cut, zeroed, swapped or taken away. It opens with every row of the last commit or is
+ * refused.
+ */
 class DamagedStoreTest {
 
     private static final int COMMITS = 300;
@@ -146,7 +149,10 @@ class DamagedStoreTest {
         MvStore.open(directory).close();
     }
 
-    /** What a process leaves that is killed after its commit and before the seal is written, or in the middle of writing it. */
+    /**
+     * What a process leaves that is killed after its commit and before the seal is written, or in the middle of writing
+     * it.
+     */
     @Test
     void shouldOpenAFileThatIsOneCommitAheadOfItsSeals() throws IOException {
         byte[] before = Files.readAllBytes(seals);

@@ -9,7 +9,10 @@ import org.h2.store.fs.FileBase;
 import org.h2.store.fs.FilePath;
 import org.h2.store.fs.FilePathWrapper;
 
-/** H2's files under {@code faulty:}, which count the syncs and fail reads, writes and syncs as a disk does that is full or broken. */
+/**
+ * H2's files under {@code faulty:}, which count the syncs and fail reads, writes and syncs as a disk does that is full
+ * or broken.
+ */
 public final class FaultyFiles extends FilePathWrapper {
 
     static final String SCHEME = "faulty:";

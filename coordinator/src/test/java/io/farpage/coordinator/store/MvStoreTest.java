@@ -114,7 +114,10 @@ class MvStoreTest {
         }
     }
 
-    /** Each commit of {@link StoreWriter} puts its number into three tables, so a half commit would show as a difference. */
+    /**
+     * Each commit of {@link StoreWriter} puts its number into three tables, so a half commit would show as a
+     * difference.
+     */
     @Test
     void shouldHaveEveryAcknowledgedCommitAfterKillsAtAnyMoment() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
@@ -150,7 +153,10 @@ class MvStoreTest {
         }
     }
 
-    /** As several coordinators on one host may have the same working directory, none writes anything there; /proc takes no files. */
+    /**
+     * As several coordinators on one host may have the same working directory, none writes anything there; /proc takes
+     * no files.
+     */
     @Test
     void shouldOpenWhenTheWorkingDirectoryTakesNoFiles() throws Exception {
         for (int round = 1; round <= 2; round++) {

@@ -12,8 +12,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every {@link Store} must do. A subclass says which one is tested. The revision counts from where a new store begins, since a store may commit its
- * own format first.
+ * What every {@link Store} must do. A subclass says which one is tested. The revision counts from where a new store
+ * begins, since a store may commit its own format first.
  */
 public abstract class StoreContract {
 

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A commit is acknowledged once its bytes are on the disk. A kill of the process does not tell whether they are, since the kernel has
- * them; the order of the system calls does.
+ * A commit is acknowledged once its bytes are on the disk. A kill of the process does not tell whether they are, since
+ * the kernel has them; the order of the system calls does.
  */
 class StoreSyncTest {
     private static final int COMMITS = 20;

@@ -30,7 +30,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A store of format 1, as the programs before seals wrote it: one map for each table, the map of the format, and no file of seals. */
+/**
+ * A store of format 1, as the programs before seals wrote it: one map for each table, the map of the format, and no
+ * file of seals.
+ */
 class UnsealedStoreTest {
     private static final Map<Table, Map<String, String>> ROWS = rows();
 
@@ -131,7 +134,10 @@ class UnsealedStoreTest {
         }
     }
 
-    /** The seal of an upgrade is written after its commit. A process that is killed between the two leaves the seal of the unsealed rows. */
+    /**
+     * The seal of an upgrade is written after its commit. A process that is killed between the two leaves the seal of
+     * the unsealed rows.
+     */
     @Test
     void shouldOpenAFileWhoseUpgradeWasKilledBeforeItsSeal() throws IOException {
         MvStore.open(directory).close();

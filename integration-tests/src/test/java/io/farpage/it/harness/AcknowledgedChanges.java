@@ -22,8 +22,8 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 
 /**
- * A client that creates and deletes spaces and remembers what was acknowledged. A change whose answer is missing may have been made or not; once either was
- * seen it must stay so. One thread changes; any thread asks.
+ * A client that creates and deletes spaces and remembers what was acknowledged. A change whose answer is missing may
+ * have been made or not; once either was seen it must stay so. One thread changes; any thread asks.
  */
 public final class AcknowledgedChanges implements AutoCloseable {
     private static final int PAGE = 4096;

@@ -11,8 +11,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * What several coordinators have answered, in the order of real time. An answer contradicts an earlier one if its request was sent after the earlier
- * one had come, and it is of an earlier epoch or revision; if it is of another cluster; or if two coordinators answer in one epoch. Any thread.
+ * What several coordinators have answered, in the order of real time. An answer contradicts an earlier one if its
+ * request was sent after the earlier one had come, and it is of an earlier epoch or revision; if it is of another
+ * cluster; or if two coordinators answer in one epoch. Any thread.
  */
 public final class AnswerHistory {
     /** The newest answer that had come when a request was sent. */

@@ -10,7 +10,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The programs in target/farpage, as {@code bin/launch} runs them: with the cache of their classes that the build made, unless a jar is newer. */
+/**
+ * The programs in target/farpage, as {@code bin/launch} runs them: with the cache of their classes that the build made,
+ * unless a jar is newer.
+ */
 final class AssembledPrograms {
     private static final Path BUILT = Path.of(System.getProperty("farpage.root"), "target", "farpage");
 

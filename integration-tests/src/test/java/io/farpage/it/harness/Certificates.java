@@ -132,7 +132,8 @@ public final class Certificates {
     }
 
     /**
-     * A context that shows a certificate although the server trusts none of its CAs, or it is over: other clients than the JDK's do that.
+     * A context that shows a certificate although the server trusts none of its CAs, or it is over: other clients than
+     * the JDK's do that.
      *
      * @param others where the certificate is from
      */

@@ -27,8 +27,9 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
 
 /**
- * Threads that store to, give up and read paged memory at random, and compare each page that they read with what was stored last. The kernel copies the
- * pages, so that a lost page is an error and no SIGBUS. The longest time that one access took is kept.
+ * Threads that store to, give up and read paged memory at random, and compare each page that they read with what was
+ * stored last. The kernel copies the pages, so that a lost page is an error and no SIGBUS. The longest time that one
+ * access took is kept.
  */
 public final class CheckedPages implements AutoCloseable {
     private static final int PAGE = 4096;
@@ -112,7 +113,10 @@ public final class CheckedPages implements AutoCloseable {
         return readOnly || (isCold(page) && random.nextInt(COLD) > 0) ? READ : random.nextInt(100);
     }
 
-    /** Every other page of a thread is seldom stored to, once it has content: what a home lacks of it is not made good by the next store. */
+    /**
+     * Every other page of a thread is seldom stored to, once it has content: what a home lacks of it is not made good
+     * by the next store.
+     */
     private boolean isCold(int page) {
         return page / step % 2 == 0 && version[page] > 0;
     }

@@ -18,7 +18,10 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
-/** A child JVM: with a program of target/farpage where Maven has packaged the modules, else with this one's class path. Its output goes to files; closing it kills it. */
+/**
+ * A child JVM: with a program of target/farpage where Maven has packaged the modules, else with this one's class path.
+ * Its output goes to files; closing it kills it.
+ */
 public final class ChildJvm implements AutoCloseable {
     /** Test JVMs that run side by side number their children alike. */
     private static final Path OUTPUT = Path.of(
@@ -172,8 +175,9 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /**
-     * SIGSTOP: the process keeps its memory and connections and does nothing. Waits until all its threads have stopped: the signal takes effect
-     * when the one that receives it is scheduled, and on a loaded machine the others run on until then.
+     * SIGSTOP: the process keeps its memory and connections and does nothing. Waits until all its threads have stopped:
+     * the signal takes effect when the one that receives it is scheduled, and on a loaded machine the others run on
+     * until then.
      */
     public void stop() {
         Signals.send(pid(), Signals.STOP);

@@ -227,7 +227,10 @@ public final class Chromium implements AutoCloseable {
                         .asString());
     }
 
-    /** Errors and warnings of the console, violations of the content security policy, and exceptions, since the page was opened. */
+    /**
+     * Errors and warnings of the console, violations of the content security policy, and exceptions, since the page was
+     * opened.
+     */
     public List<String> complaints() {
         return new ArrayList<>(complaints);
     }

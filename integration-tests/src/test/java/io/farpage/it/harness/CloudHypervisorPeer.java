@@ -20,9 +20,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Cloud Hypervisor as it receives a migration of mode postcopy without memory descriptors, written from {@code vm-migration/src/protocol.rs},
- * {@code vmm/src/lib.rs} ({@code vm_receive_migration_step}) and {@code vmm/src/uffd.rs} ({@code SocketUffdMemorySource}) of commit ae44c2971c83. It uses nothing of the code that is tested. It faults
- * while it restores the state, as devices do, then lets its guest run, and then asks for the rest of the pages in their order. One connection for control, one for faults.
+ * Cloud Hypervisor as it receives a migration of mode postcopy without memory descriptors, written from
+ * {@code vm-migration/src/protocol.rs}, {@code vmm/src/lib.rs} ({@code vm_receive_migration_step}) and
+ * {@code vmm/src/uffd.rs} ({@code SocketUffdMemorySource}) of commit ae44c2971c83. It uses nothing of the code that is
+ * tested. It faults while it restores the state, as devices do, then lets its guest run, and then asks for the rest of
+ * the pages in their order. One connection for control, one for faults.
  */
 public final class CloudHypervisorPeer implements AutoCloseable {
     /** What it may do other than to receive everything. */

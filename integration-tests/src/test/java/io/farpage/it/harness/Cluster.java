@@ -25,8 +25,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * A coordinator and its agents, by node id. What is started here runs in this JVM, where a start takes a tenth of a second; what a test kills or stops, or
- * whose descriptors, memory or output it looks at, is a process. One thread.
+ * A coordinator and its agents, by node id. What is started here runs in this JVM, where a start takes a tenth of a
+ * second; what a test kills or stops, or whose descriptors, memory or output it looks at, is a process. One thread.
  */
 public final class Cluster implements AutoCloseable {
     private static final Map<String, String> SHORT_LEASES =
@@ -155,7 +155,10 @@ public final class Cluster implements AutoCloseable {
         return agent;
     }
 
-    /** Launches an agent that is a process and does not wait. It replaces an earlier agent of the same node in {@link #agents}. */
+    /**
+     * Launches an agent that is a process and does not wait. It replaces an earlier agent of the same node in
+     * {@link #agents}.
+     */
     public AgentProcess launchAgent(String node, Map<String, String> settings) {
         Path portFile = directory.resolve("agent-" + all.size() + ".port");
         return add(AgentProcess.launch(node, coordinator.rest().base(), portFile, settings));

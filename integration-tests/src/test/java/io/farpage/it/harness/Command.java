@@ -6,8 +6,9 @@ import java.util.List;
 import picocli.CommandLine;
 
 /**
- * What a command has done that was executed in this JVM: the same as the program from its arguments on, without a second of CPU time for a start. For what needs no
- * environment, signal, terminal, standard input or end of its process (a keeper holds {@code keeper-drop} for the agent until then), and prints no bytes.
+ * What a command has done that was executed in this JVM: the same as the program from its arguments on, without a
+ * second of CPU time for a start. For what needs no environment, signal, terminal, standard input or end of its process
+ * (a keeper holds {@code keeper-drop} for the agent until then), and prints no bytes.
  *
  * @param code the exit code
  * @param out standard output

@@ -68,7 +68,10 @@ public final class CoordinatorProcess implements Coordinator {
         launch();
     }
 
-    /** Starts it on the same port to be rebuilt from what agents know; it finishes by itself once the expected nodes have reported. */
+    /**
+     * Starts it on the same port to be rebuilt from what agents know; it finishes by itself once the expected nodes
+     * have reported.
+     */
     public void rebuild(String... expected) {
         List<String> more = new ArrayList<>(List.of("--rebuild"));
         List.of(expected).forEach(node -> more.addAll(List.of("--expect", node)));

@@ -12,7 +12,10 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** The two tables of refusals in docs/security.md: what a client gets at each port, and the line in the log of that port's program. */
+/**
+ * The two tables of refusals in docs/security.md: what a client gets at each port, and the line in the log of that
+ * port's program.
+ */
 public final class DocumentedRefusals {
     private static final Path GUIDE = Path.of(System.getProperty("farpage.root"), "docs", "security.md");
     private static final String ANSWERS = "| attempt | "

@@ -18,8 +18,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A cluster whose parts fail and recover on command: node a has the guest, the others are homes. Each agent reaches the coordinator through a forwarder,
- * and each home has a data address of its own, so that either can be cut off. One thread.
+ * A cluster whose parts fail and recover on command: node a has the guest, the others are homes. Each agent reaches the
+ * coordinator through a forwarder, and each home has a data address of its own, so that either can be cut off. One
+ * thread.
  */
 public final class FailingCluster implements AutoCloseable {
     /** The node with the guest. */

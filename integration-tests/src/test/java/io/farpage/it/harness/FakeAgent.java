@@ -47,8 +47,8 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A node made by hand in the test's own JVM: it registers, answers the offers of one peer, and serves memory whose header page the test
- * writes. What it says in that page may differ from what it told the coordinator.
+ * A node made by hand in the test's own JVM: it registers, answers the offers of one peer, and serves memory whose
+ * header page the test writes. What it says in that page may differ from what it told the coordinator.
  */
 public final class FakeAgent implements AutoCloseable {
     private static final int PAGE = 4096;

@@ -10,7 +10,10 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 import java.util.BitSet;
 
-/** Which pages of a memory file are resident, asked of the file alone ({@code lseek(2)} with {@code SEEK_DATA}): nothing faults. */
+/**
+ * Which pages of a memory file are resident, asked of the file alone ({@code lseek(2)} with {@code SEEK_DATA}): nothing
+ * faults.
+ */
 public final class FilePages {
     private static final int SEEK_DATA = 3;
     private static final MethodHandle lseek$mh =

@@ -15,7 +15,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** A process of Firecracker, which its API on a Unix socket tells what to do. The guest's serial line is its standard output. */
+/**
+ * A process of Firecracker, which its API on a Unix socket tells what to do. The guest's serial line is its standard
+ * output.
+ */
 public final class Firecracker implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 

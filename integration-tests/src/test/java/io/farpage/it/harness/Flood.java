@@ -21,8 +21,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A client that abuses one port with plain sockets, in several ways at once, until it is closed. TCP connections come from 127.0.0.2, so that they can be told
- * from those of the test. Rates are bounded: the test is about what the port does, and not about which side has more of the processors.
+ * A client that abuses one port with plain sockets, in several ways at once, until it is closed. TCP connections come
+ * from 127.0.0.2, so that they can be told from those of the test. Rates are bounded: the test is about what the port
+ * does, and not about which side has more of the processors.
  */
 public final class Flood implements AutoCloseable {
     private static final String STRANGER = "127.0.0.2";

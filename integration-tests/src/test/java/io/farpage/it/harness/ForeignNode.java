@@ -54,8 +54,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attached node made by hand in the test's own JVM: it registers, attaches, opens what homes grant it, links with a home, and then asks for
- * whatever the test wants, with any address and key. The test's thread uses it.
+ * An attached node made by hand in the test's own JVM: it registers, attaches, opens what homes grant it, links with a
+ * home, and then asks for whatever the test wants, with any address and key. The test's thread uses it.
  */
 public final class ForeignNode implements AutoCloseable {
     /** Bytes of {@link #memory}. */

@@ -15,8 +15,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Forwards TCP connections to another port of the loopback, and can be cut: then bytes wait on both sides and new connections get no answer, as where
- * packets are dropped. Any thread.
+ * Forwards TCP connections to another port of the loopback, and can be cut: then bytes wait on both sides and new
+ * connections get no answer, as where packets are dropped. Any thread.
  */
 public final class Forwarder implements AutoCloseable {
     private static final int CHUNK = 16 << 10;

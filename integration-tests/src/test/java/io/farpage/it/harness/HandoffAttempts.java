@@ -9,7 +9,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is tried at the sockets on which VMMs hand their memory over: each attempt has a guest of its own, since a guest logs one refusal a second. */
+/**
+ * What is tried at the sockets on which VMMs hand their memory over: each attempt has a guest of its own, since a guest
+ * logs one refusal a second.
+ */
 public final class HandoffAttempts {
     private static final Duration SOON = Duration.ofSeconds(25);
     private static final int CONNECTIONS = 8;
@@ -55,7 +58,10 @@ public final class HandoffAttempts {
         attempts.add(attempt, Port.HANDOFF, () -> speech.at(socket));
     }
 
-    /** The kernel alone decides whether a process may connect. After the mode of the file was changed the agent has to refuse by SO_PEERCRED. */
+    /**
+     * The kernel alone decides whether a process may connect. After the mode of the file was changed the agent has to
+     * refuse by SO_PEERCRED.
+     */
     private static String asDaemon(Path socket) throws IOException, InterruptedException {
         Files.setPosixFilePermissions(socket, PosixFilePermissions.fromString("rw-rw-rw-"));
         return Attempts.asUser(DAEMON, socket, "http://a/");

@@ -47,7 +47,10 @@ public final class HandoffListener implements AutoCloseable {
                 Pattern.compile("\\{\"base_host_virt_addr\":(\\d+),\"size\":(\\d+),\"offset\":(\\d+),"
                         + "\"page_size\":4096,\"page_size_kib\":4096,\"userfaultfd\":(\\d+)}");
 
-        /** Pages it, as regions that follow one another and together have {@code pages} pages, each with a userfaultfd, and the memfd. */
+        /**
+         * Pages it, as regions that follow one another and together have {@code pages} pages, each with a userfaultfd,
+         * and the memfd.
+         */
         public Parts pageParts(int pages) {
             List<TinyPager> pagers = new ArrayList<>();
             MemoryFile file = MemoryFile.adopt(descriptors.getLast());

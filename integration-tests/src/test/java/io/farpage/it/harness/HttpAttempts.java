@@ -200,8 +200,8 @@ public final class HttpAttempts {
     }
 
     /**
-     * Nothing is sent after the handshake, so that no reset overtakes the alert. The server may close the connection while the client writes its last
-     * message: the alert is lost then, and the attempt is made again.
+     * Nothing is sent after the handshake, so that no reset overtakes the alert. The server may close the connection
+     * while the client writes its last message: the alert is lost then, and the attempt is made again.
      */
     private static String handshake(int port, SSLContext context) throws IOException {
         Deadlines.Wait wait = Deadlines.begin("an alert, or none", Deadlines.SHORT);

@@ -3,8 +3,8 @@ package io.farpage.it.harness;
 import java.util.Optional;
 
 /**
- * Limits what some loopback addresses send, and what they receive, each for itself and both ways at once, as the port of a host does. Source: tc-htb(8),
- * tc-u32(8). One at a time on a machine.
+ * Limits what some loopback addresses send, and what they receive, each for itself and both ways at once, as the port
+ * of a host does. Source: tc-htb(8), tc-u32(8). One at a time on a machine.
  */
 public final class LinkLimit implements AutoCloseable {
     /** Two pages: a larger burst would pass as though there were no limit. */

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A page agent in this JVM: the same as a process from its configuration on, a hundredth of whose start it takes. For what does not kill or stop it and
- * does not end its incarnation. Closing it drains and deregisters it.
+ * A page agent in this JVM: the same as a process from its configuration on, a hundredth of whose start it takes. For
+ * what does not kill or stop it and does not end its incarnation. Closing it drains and deregisters it.
  */
 final class LocalAgent implements Agent {
     private final PageAgent agent;

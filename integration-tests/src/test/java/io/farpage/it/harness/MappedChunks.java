@@ -14,7 +14,10 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 
-/** Where the pages of a guest are mapped, in chunks that move (mremap(2)) and are unmapped. No thread touches a chunk while it moves. */
+/**
+ * Where the pages of a guest are mapped, in chunks that move (mremap(2)) and are unmapped. No thread touches a chunk
+ * while it moves.
+ */
 final class MappedChunks {
     /** Pages of a chunk. */
     static final int PAGES = 16;

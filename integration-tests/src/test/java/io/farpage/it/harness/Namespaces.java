@@ -12,8 +12,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Hosts on this machine: network namespaces, each with an address, that reach each other and this process through one that routes. A pair of them can be
- * cut: packets between the two are dropped without a word, both ways. Sources: ip-netns(8), ip-rule(8).
+ * Hosts on this machine: network namespaces, each with an address, that reach each other and this process through one
+ * that routes. A pair of them can be cut: packets between the two are dropped without a word, both ways. Sources:
+ * ip-netns(8), ip-rule(8).
  */
 public final class Namespaces implements AutoCloseable {
     /** This process itself, as {@link #cut} names it. */

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What pages must hold: the version that was stored last or, where a store was cut off, words of that and of the one before. One thread writes
- * a page; any may check.
+ * What pages must hold: the version that was stored last or, where a store was cut off, words of that and of the one
+ * before. One thread writes a page; any may check.
  */
 public final class PageVersions {
     /** Given up: reads as zeros, but nobody but the agent need know. */
@@ -50,7 +50,10 @@ public final class PageVersions {
         before.set(page, now.get(page));
     }
 
-    /** The guest has given the part of a page up, and has found zeros there or the version before; it must find the same from now on. */
+    /**
+     * The guest has given the part of a page up, and has found zeros there or the version before; it must find the same
+     * from now on.
+     */
     Optional<String> checkCut(int page, byte[] bytes) {
         int words = bytes.length / Long.BYTES;
         boolean zeros =

@@ -11,7 +11,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 
-/** Memory of this process on a memfd that an agent pages: what a VMM has, without the VMM. Closing it is the VMM's end. */
+/**
+ * Memory of this process on a memfd that an agent pages: what a VMM has, without the VMM. Closing it is the VMM's end.
+ */
 public final class PagedRam implements AutoCloseable {
     private final Arena arena = Arena.ofShared();
     private final GuestMemory memory;
@@ -51,7 +53,10 @@ public final class PagedRam implements AutoCloseable {
         PagedAccess.write(address(page), buffer);
     }
 
-    /** Has the kernel write a page, with that of a file. Returns the bytes written, or -errno: -EFAULT if the page is lost. Any thread. */
+    /**
+     * Has the kernel write a page, with that of a file. Returns the bytes written, or -errno: -EFAULT if the page is
+     * lost. Any thread.
+     */
     public long copyIn(int page, MemoryFile source, long offset) {
         return source.read(offset, address(page), memory.pageBytes());
     }
@@ -81,7 +86,10 @@ public final class PagedRam implements AutoCloseable {
         PagedAccess.remove(address(page), memory.pageBytes());
     }
 
-    /** Whether the kernel can read a page on this process' behalf: a poisoned page gives it EFAULT, where a load would give SIGBUS. */
+    /**
+     * Whether the kernel can read a page on this process' behalf: a poisoned page gives it EFAULT, where a load would
+     * give SIGBUS.
+     */
     public boolean isReadable(int page) {
         Errno errno = Errno.ofThread();
         try (MemoryFile sink = MemoryFile.create("sink", memory.pageBytes())) {

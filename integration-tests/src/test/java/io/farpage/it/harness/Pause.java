@@ -5,7 +5,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** How long threads of a guest stand still: the longest time in which one of them finishes no operation, looked at every millisecond. */
+/**
+ * How long threads of a guest stand still: the longest time in which one of them finishes no operation, looked at every
+ * millisecond.
+ */
 public final class Pause {
     /** A thread that has gone on for so many operations after its longest pause goes on. */
     private static final int OPERATIONS = 100;

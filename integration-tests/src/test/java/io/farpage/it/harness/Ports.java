@@ -16,7 +16,10 @@ public final class Ports {
 
     private Ports() {}
 
-    /** A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these takes it before a child does. */
+    /**
+     * A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these
+     * takes it before a child does.
+     */
     public static int free() {
         for (int i = 0; i < 100; i++) {
             int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);

@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Which home each extent of a space is read from, and every change of that, as often as it is asked for. One thread. */
+/**
+ * Which home each extent of a space is read from, and every change of that, as often as it is asked for. One thread.
+ */
 public final class ReaderWatch {
     private final CoordinatorClient client;
     private final String space;

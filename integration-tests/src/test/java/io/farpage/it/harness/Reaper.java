@@ -6,8 +6,8 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A shell that outlives the test JVM by a moment: it is told which children there are, and kills those that are left when its input ends,
- * as it does even when the test JVM is killed.
+ * A shell that outlives the test JVM by a moment: it is told which children there are, and kills those that are left
+ * when its input ends, as it does even when the test JVM is killed.
  */
 final class Reaper {
     private static final String SCRIPT = """

@@ -8,7 +8,10 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 
-/** A port of this machine that passes connections on to another port, one after the other, and keeps what the client of the latest one has sent. */
+/**
+ * A port of this machine that passes connections on to another port, one after the other, and keeps what the client of
+ * the latest one has sent.
+ */
 public final class Recorder implements AutoCloseable {
     private final ServerSocket listener;
     private final int to;

@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Agents that cannot be opened, in this JVM: with the messages of a process, which {@code page-agent run} prints a line each. */
+/**
+ * Agents that cannot be opened, in this JVM: with the messages of a process, which {@code page-agent run} prints a line
+ * each.
+ */
 public final class RefusedAgent {
     private RefusedAgent() {}
 

@@ -121,8 +121,9 @@ public final class Rest {
     }
 
     /**
-     * Whether the JDK's client has closed a connection because of the answer to its next request: on a busy machine its selector thread sees that a connection was
-     * put back into the pool only when the next request has already taken it out.
+     * Whether the JDK's client has closed a connection because of the answer to its next request: on a busy machine its
+     * selector thread sees that a connection was put back into the pool only when the next request has already taken it
+     * out.
      */
     private static boolean isClosedByItsPool(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

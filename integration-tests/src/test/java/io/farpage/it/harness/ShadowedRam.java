@@ -27,8 +27,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Memory of this process that an agent pages, threads that read, write and give up its pages, and what each of them must hold. Outlives the
- * agent: threads that wait for it then stand still in the kernel, and the memory file can be looked at without touching the memory.
+ * Memory of this process that an agent pages, threads that read, write and give up its pages, and what each of them
+ * must hold. Outlives the agent: threads that wait for it then stand still in the kernel, and the memory file can be
+ * looked at without touching the memory.
  */
 public final class ShadowedRam implements AutoCloseable {
     private static final int PAGE = 4096;
@@ -83,7 +84,8 @@ public final class ShadowedRam implements AutoCloseable {
     }
 
     /**
-     * As {@link #start(Path, int, int, long)}, with a thread that unmaps the last pages, and then moves others again and again.
+     * As {@link #start(Path, int, int, long)}, with a thread that unmaps the last pages, and then moves others again
+     * and again.
      *
      * @param pages a multiple of {@link MappedChunks#PAGES}
      */
@@ -114,7 +116,10 @@ public final class ShadowedRam implements AutoCloseable {
         return moves.get();
     }
 
-    /** Closes this process's descriptor of the userfaultfd: the kernel fills pages with zeros once the agent and its keeper have closed theirs. */
+    /**
+     * Closes this process's descriptor of the userfaultfd: the kernel fills pages with zeros once the agent and its
+     * keeper have closed theirs.
+     */
     public void forgetUserfaultfd() {
         handoff.close();
     }

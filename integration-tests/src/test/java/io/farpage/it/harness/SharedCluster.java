@@ -19,8 +19,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Three coordinators that share an etcd cluster of three members, each process on a host of its own, and agents on this one. Parts of it fail on command.
- * One thread.
+ * Three coordinators that share an etcd cluster of three members, each process on a host of its own, and agents on this
+ * one. Parts of it fail on command. One thread.
  */
 public final class SharedCluster implements AutoCloseable {
     private static final Duration TIMEOUT = Deadlines.LONG.multipliedBy(3);
@@ -258,7 +258,10 @@ public final class SharedCluster implements AutoCloseable {
                 .orElseThrow();
     }
 
-    /** Waits until every process does its part: etcd has one leader, one coordinator leads and the others follow it, and all nodes are active. */
+    /**
+     * Waits until every process does its part: etcd has one leader, one coordinator leads and the others follow it, and
+     * all nodes are active.
+     */
     public void awaitWhole() {
         awaitEtcd();
         await("one coordinator leads and the others name it", TIMEOUT)

@@ -52,7 +52,9 @@ public record SharedRam(Path program, Path library) {
         }
     }
 
-    /** The command that runs it with the library preloaded, by way of env, so that nothing before the program has it. */
+    /**
+     * The command that runs it with the library preloaded, by way of env, so that nothing before the program has it.
+     */
     public List<String> preloaded(String name, int pages, String... words) {
         return command(name, "" + pages, words);
     }
@@ -69,32 +71,50 @@ public record SharedRam(Path program, Path library) {
         return command;
     }
 
-    /** Compiles {@code src/test/c/registered_ram.c}, a VMM that registers its RAM itself; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/registered_ram.c}, a VMM that registers its RAM itself; skips the test where there is
+     * no C compiler.
+     */
     public static Path compileRegistered(Path into) {
         return compileVmm(into, "registered_ram");
     }
 
-    /** Compiles {@code src/test/c/changing_ram.c}, a VMM that changes its mappings; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/changing_ram.c}, a VMM that changes its mappings; skips the test where there is no C
+     * compiler.
+     */
     public static Path compileChanging(Path into) {
         return compileVmm(into, "changing_ram");
     }
 
-    /** Compiles {@code src/test/c/direct_ram.c}, a VMM that reads its disk by direct I/O; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/direct_ram.c}, a VMM that reads its disk by direct I/O; skips the test where there is
+     * no C compiler.
+     */
     public static Path compileDirect(Path into) {
         return compileVmm(into, "direct_ram");
     }
 
-    /** Compiles {@code src/test/c/foreign_vmm.c}, a VMM with a shadow copy of its RAM; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/foreign_vmm.c}, a VMM with a shadow copy of its RAM; skips the test where there is no
+     * C compiler.
+     */
     public static Path compileForeign(Path into) {
         return compileVmm(into, "foreign_vmm");
     }
 
-    /** Compiles {@code src/test/c/firecracker_peer.c}, which resumes a snapshot as Firecracker does; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/firecracker_peer.c}, which resumes a snapshot as Firecracker does; skips the test
+     * where there is no C compiler.
+     */
     public static Path compileFirecrackerPeer(Path into) {
         return compileVmm(into, "firecracker_peer");
     }
 
-    /** Compiles {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips the test where there is no C compiler. */
+    /**
+     * Compiles {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips the test where
+     * there is no C compiler.
+     */
     public static Path compilePrecopy(Path into) {
         return compileVmm(into, "precopy_ram");
     }

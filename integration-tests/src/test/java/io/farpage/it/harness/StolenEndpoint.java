@@ -9,7 +9,8 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 
 /**
- * What a program knows that has learned the numbers of a link over TCP and not its secret. It speaks the protocol by itself (docs/wire-protocol.md).
+ * What a program knows that has learned the numbers of a link over TCP and not its secret. It speaks the protocol by
+ * itself (docs/wire-protocol.md).
  *
  * @param victim the queue pair that is called
  * @param stolen the queue pair in whose name it is called

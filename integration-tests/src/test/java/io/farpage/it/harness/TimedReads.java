@@ -15,7 +15,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
 
-/** Threads that read pages of paged memories at random, compare each with what {@link #fill} wrote, and record how long each read takes. */
+/**
+ * Threads that read pages of paged memories at random, compare each with what {@link #fill} wrote, and record how long
+ * each read takes.
+ */
 public final class TimedReads implements AutoCloseable {
     private static final int PAGE = 4096;
     private static final long HIGHEST_NANOS = 100_000_000_000L;
@@ -96,7 +99,10 @@ public final class TimedReads implements AutoCloseable {
         return this;
     }
 
-    /** Waits so long, and returns how long the reads that ended meanwhile took, nanoseconds; those of resident pages included. */
+    /**
+     * Waits so long, and returns how long the reads that ended meanwhile took, nanoseconds; those of resident pages
+     * included.
+     */
     public Histogram during(Duration time) throws InterruptedException {
         latencies.getIntervalHistogram();
         Thread.sleep(time);

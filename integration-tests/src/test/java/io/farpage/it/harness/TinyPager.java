@@ -13,9 +13,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Resolves the faults of another process whose every page holds its number plus one at first, and, if it has the memfd, lets one
- * page at a time be there: before it brings the next it protects the last from writing, reads it out of the memfd and punches it out. All that an agent does, in its
- * shortest form; it shows that what a VMM handed over is enough for that. Runs in a thread of its own until closed.
+ * Resolves the faults of another process whose every page holds its number plus one at first, and, if it has the memfd,
+ * lets one page at a time be there: before it brings the next it protects the last from writing, reads it out of the
+ * memfd and punches it out. All that an agent does, in its shortest form; it shows that what a VMM handed over is
+ * enough for that. Runs in a thread of its own until closed.
  */
 public final class TinyPager implements AutoCloseable {
     private static final int PAGE = 4096;

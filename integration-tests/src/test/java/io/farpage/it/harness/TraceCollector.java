@@ -20,7 +20,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
-/** A collector of traces over OTLP/HTTP, which reads with the classes that OpenTelemetry generates from its definition. Thread-safe. */
+/**
+ * A collector of traces over OTLP/HTTP, which reads with the classes that OpenTelemetry generates from its definition.
+ * Thread-safe.
+ */
 public final class TraceCollector implements AutoCloseable {
     private final List<Received> spans = new CopyOnWriteArrayList<>();
     private final List<String> faults = new CopyOnWriteArrayList<>();

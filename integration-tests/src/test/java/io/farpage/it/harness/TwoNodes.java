@@ -6,8 +6,9 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Gives tests a cluster of the nodes a and b that all test classes of this JVM share. For tests that harm nothing: it is started once and
- * closed when the JVM ends. JUnit's store of the root context does not last so long, since Surefire runs each class by itself.
+ * Gives tests a cluster of the nodes a and b that all test classes of this JVM share. For tests that harm nothing: it
+ * is started once and closed when the JVM ends. JUnit's store of the root context does not last so long, since Surefire
+ * runs each class by itself.
  */
 public final class TwoNodes implements BeforeAllCallback, ParameterResolver {
     /** Started by the first class that needs it. */

@@ -13,8 +13,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A thread that writes whole pages of paged memory, round after round, each round with another byte. The kernel writes for it, so a page that is lost
- * gives EFAULT where a store would give SIGBUS; the thread ends then.
+ * A thread that writes whole pages of paged memory, round after round, each round with another byte. The kernel writes
+ * for it, so a page that is lost gives EFAULT where a store would give SIGBUS; the thread ends then.
  */
 public final class UniformPages implements AutoCloseable {
     private static final int PAGE = 4096;

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** A node without memory that registers in one incarnation after another, keeps its lease meanwhile, and remembers which was acknowledged. */
+/**
+ * A node without memory that registers in one incarnation after another, keeps its lease meanwhile, and remembers which
+ * was acknowledged.
+ */
 public final class Visitor implements AutoCloseable {
     private static final Duration DEADLINE = Duration.ofSeconds(4);
     private static final Duration PAUSE = Duration.ofMillis(200);
@@ -27,7 +30,10 @@ public final class Visitor implements AutoCloseable {
     private final CoordinatorClient client;
     private final Recurring calls;
     private Optional<Incarnation> acknowledged = Optional.empty();
-    /** Whose registration has no answer. One that waits for a connection to heal may still come in, and then is the newest. */
+    /**
+     * Whose registration has no answer. One that waits for a connection to heal may still come in, and then is the
+     * newest.
+     */
     private final Set<Incarnation> unanswered = new HashSet<>();
 
     private long count;

@@ -19,7 +19,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** Turns folders, one for each layer, into an image in the OCI layout. Owners and times are the same for the same folders, so the bytes are. */
+/**
+ * Turns folders, one for each layer, into an image in the OCI layout. Owners and times are the same for the same
+ * folders, so the bytes are.
+ */
 final class Main {
 
     /** The user that programs run as, as passwd in the first layer has it. */
@@ -35,8 +38,8 @@ final class Main {
     /**
      * Writes the image.
      *
-     * @param args folder with the layers in the order of their names; file to write; name of the image with its tag; version; commit; seconds since 1970 of
-     *     the commit; architecture as Debian names it
+     * @param args folder with the layers in the order of their names; file to write; name of the image with its tag;
+     *     version; commit; seconds since 1970 of the commit; architecture as Debian names it
      */
     public static void main(String[] args) throws Exception {
         if (args.length != 7) {

@@ -9,7 +9,8 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Where a virtual machine's RAM is in its guest-physical address space, and in a space: one range behind the other, in the order of their addresses.
+ * Where a virtual machine's RAM is in its guest-physical address space, and in a space: one range behind the other, in
+ * the order of their addresses.
  *
  * @param ranges in that order; they do not overlap
  */
@@ -26,7 +27,8 @@ record GuestRam(List<Range> ranges) {
     private static final long PAGE = 4096;
 
     /**
-     * Reads the ranges from the configuration that Cloud Hypervisor's migration carries: {@code memory_manager_data.guest_ram_mappings}.
+     * Reads the ranges from the configuration that Cloud Hypervisor's migration carries:
+     * {@code memory_manager_data.guest_ram_mappings}.
      *
      * @throws IllegalArgumentException saying what is wrong with it
      */

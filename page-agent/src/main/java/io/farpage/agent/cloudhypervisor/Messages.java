@@ -6,7 +6,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.ByteChannel;
 
-/** Reads and writes the messages of the migration protocol on one connection: numbers are little-endian, and a head of 16 bytes precedes each payload. */
+/**
+ * Reads and writes the messages of the migration protocol on one connection: numbers are little-endian, and a head of
+ * 16 bytes precedes each payload.
+ */
 final class Messages {
     static final int START = 1;
     static final int CONFIG = 2;

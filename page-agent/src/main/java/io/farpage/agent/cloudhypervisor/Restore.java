@@ -18,8 +18,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * One restore: sends configuration and state, and answers page faults until Cloud Hypervisor has all pages or ends. A page that cannot be read is answered with an
- * error, never with zeros.
+ * One restore: sends configuration and state, and answers page faults until Cloud Hypervisor has all pages or ends. A
+ * page that cannot be read is answered with an error, never with zeros.
  */
 public final class Restore {
     /** Cloud Hypervisor asks for one page of the backing of a range; hugepages of 1 GiB are not served. */

@@ -69,8 +69,8 @@ public final class AgentOptions {
     /**
      * The address of the REST API that the node registers.
      *
-     * @param listening the TCP address on which it is served; empty: the address of the node's pages with port 0, which says that it is not
-     *     served over TCP
+     * @param listening the TCP address on which it is served; empty: the address of the node's pages with port 0, which
+     *     says that it is not served over TCP
      */
     public static HostPort published(Config config, Optional<HostPort> listening) {
         String host = config.get(AgentKeys.API_ADVERTISE)

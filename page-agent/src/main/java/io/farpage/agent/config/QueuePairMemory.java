@@ -11,8 +11,8 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The native memory of the queue pairs of links, and what the JVM permits. At the limit the JVM collects garbage on the thread that wants more, and then
- * throws an OutOfMemoryError.
+ * The native memory of the queue pairs of links, and what the JVM permits. At the limit the JVM collects garbage on the
+ * thread that wants more, and then throws an OutOfMemoryError.
  *
  * @param purpose the settings that the need comes from
  * @param needed bytes, if the agent has all links that it may have

@@ -8,8 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A thread of the control plane: repeats a step whenever it is woken, and after the pause that the step asks for. A step that fails is repeated after
- * a pause of its own, so that a coordinator that is away, or one wrong answer, does not end what the thread is for.
+ * A thread of the control plane: repeats a step whenever it is woken, and after the pause that the step asks for. A
+ * step that fails is repeated after a pause of its own, so that a coordinator that is away, or one wrong answer, does
+ * not end what the thread is for.
  */
 public final class ControlThread implements AutoCloseable {
     /** The pause of a step that waits until it is woken. */

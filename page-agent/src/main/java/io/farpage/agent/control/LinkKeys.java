@@ -23,10 +23,12 @@ import javax.crypto.spec.HKDFParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * This agent's key pair for links. Each agent registers its public key; two agents derive the secret of their link from the one's private and the
- * other's public key (X25519, RFC 7748, and HKDF-SHA256, RFC 5869), so the coordinator, which hands the public keys on, does not learn the secret.
- * With certificates, each agent signs its public key with its node's certificate, and takes no key that its peer has not signed, so that a coordinator
- * that is forged, or runs on an old copy of its store, cannot put itself between two agents. The pair lives as long as the agent's incarnation. Thread-safe.
+ * This agent's key pair for links. Each agent registers its public key; two agents derive the secret of their link from
+ * the one's private and the other's public key (X25519, RFC 7748, and HKDF-SHA256, RFC 5869), so the coordinator, which
+ * hands the public keys on, does not learn the secret. With certificates, each agent signs its public key with its
+ * node's certificate, and takes no key that its peer has not signed, so that a coordinator that is forged, or runs on
+ * an old copy of its store, cannot put itself between two agents. The pair lives as long as the agent's incarnation.
+ * Thread-safe.
  */
 public final class LinkKeys {
     private static final String CURVE = "X25519";
@@ -101,8 +103,8 @@ public final class LinkKeys {
     }
 
     /**
-     * The key that seals what this agent and a peer tell each other through the coordinator: AES of 256 bits, derived as the secret of the link and
-     * independent of it.
+     * The key that seals what this agent and a peer tell each other through the coordinator: AES of 256 bits, derived
+     * as the secret of the link and independent of it.
      *
      * @throws VerbsException as {@link #with}
      */

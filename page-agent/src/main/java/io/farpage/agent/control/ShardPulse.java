@@ -12,9 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the threads that move pages, one after the other, whether they still run their duty cycles: each gets a command that it has to carry out. A
- * thread is asked again only after it has answered, so that a stuck one does not collect commands. {@link #ask} belongs to one thread; any thread may
- * look at the results.
+ * Asks the threads that move pages, one after the other, whether they still run their duty cycles: each gets a command
+ * that it has to carry out. A thread is asked again only after it has answered, so that a stuck one does not collect
+ * commands. {@link #ask} belongs to one thread; any thread may look at the results.
  */
 public final class ShardPulse {
     /** A thread that has not answered for so long is stuck. */
@@ -57,7 +57,9 @@ public final class ShardPulse {
         shards = loops.stream().map(Asked::new).toList();
     }
 
-    /** Asks each thread that has answered the last question, and logs threads that have become stuck or answer again. */
+    /**
+     * Asks each thread that has answered the last question, and logs threads that have become stuck or answer again.
+     */
     public void ask() {
         for (Asked shard : shards) {
             if (shard.since.get().isPresent()) {

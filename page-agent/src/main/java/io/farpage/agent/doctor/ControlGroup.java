@@ -4,7 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The control groups that this process is in, of both versions (cgroups(7)): its own and all above, as each of them limits. */
+/**
+ * The control groups that this process is in, of both versions (cgroups(7)): its own and all above, as each of them
+ * limits.
+ */
 final class ControlGroup {
     private static final String ROOT = "/sys/fs/cgroup";
 

@@ -23,7 +23,10 @@ public final class Doctor {
     private final LongSupplier userfaultfd;
     private final Commands commands;
 
-    /** @param userfaultfd opens one and returns its features; throws {@link io.farpage.linux.PosixException} if the kernel refuses */
+    /**
+     * @param userfaultfd opens one and returns its features; throws {@link io.farpage.linux.PosixException} if the
+     *     kernel refuses
+     */
     Doctor(Config config, Tree tree, VerbsProvider rdma, LongSupplier userfaultfd, Commands commands) {
         this.config = config;
         this.tree = tree;
@@ -100,7 +103,10 @@ public final class Doctor {
                 .report();
     }
 
-    /** Collects the lines of checks; each check has a deadline for every wait within and throws for nothing that it finds. */
+    /**
+     * Collects the lines of checks; each check has a deadline for every wait within and throws for nothing that it
+     * finds.
+     */
     private record Findings(Host host, List<Line> lines) {
         Findings(Host host) {
             this(host, new ArrayList<>());

@@ -47,7 +47,9 @@ final class HostChecks {
         }
     }
 
-    /** The line of {@link #userfaultfd} if {@code open} is refused; empty if it gets one, whatever features that has. */
+    /**
+     * The line of {@link #userfaultfd} if {@code open} is refused; empty if it gets one, whatever features that has.
+     */
     static Optional<Line> userfaultfdRefusal(Tree tree, LongSupplier open) {
         try {
             long _ = open.getAsLong();
@@ -180,7 +182,10 @@ final class HostChecks {
                         .formatted(wanted, wanted));
     }
 
-    /** Whether a GPU's memory could be registered with an RDMA device: by nvidia-peermem, or by dma-buf with the open driver. */
+    /**
+     * Whether a GPU's memory could be registered with an RDMA device: by nvidia-peermem, or by dma-buf with the open
+     * driver.
+     */
     static Line gpuDirect(Host host) {
         Line.Check check = check("gpu.direct", "gpudirect");
         Tree tree = host.tree();

@@ -13,14 +13,20 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Whether the pool gets its memory, and what the kernel may do with it behind the agent's back: migrate it, split it, swap it. */
+/**
+ * Whether the pool gets its memory, and what the kernel may do with it behind the agent's back: migrate it, split it,
+ * swap it.
+ */
 final class MemoryChecks {
     private static final int CAP_IPC_LOCK = 14;
     private static final String THP = "/sys/kernel/mm/transparent_hugepage/enabled";
 
     private MemoryChecks() {}
 
-    /** Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK in the initial user namespace. */
+    /**
+     * Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK in the initial user
+     * namespace.
+     */
     static Line memlock(Host host) {
         Line.Check check = check("memory.memlock", "memlock");
         long needed = host.pool().bytes();

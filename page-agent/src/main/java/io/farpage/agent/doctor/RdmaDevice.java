@@ -7,7 +7,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/** An RDMA device in {@code /sys/class/infiniband} (Documentation/ABI/stable/sysfs-class-infiniband), read as it is asked for. */
+/**
+ * An RDMA device in {@code /sys/class/infiniband} (Documentation/ABI/stable/sysfs-class-infiniband), read as it is
+ * asked for.
+ */
 record RdmaDevice(Tree tree, String name) {
     static final String CLASS = "/sys/class/infiniband";
     private static final String VERBS = "/sys/class/infiniband_verbs";
@@ -79,7 +82,10 @@ record RdmaDevice(Tree tree, String name) {
      * @param number from 1
      */
     record Port(RdmaDevice device, int number) {
-        /** Headers that RoCE v2 may need within the MTU of the network: the kernel takes these off before it picks a path MTU. */
+        /**
+         * Headers that RoCE v2 may need within the MTU of the network: the kernel takes these off before it picks a
+         * path MTU.
+         */
         private static final int ROCE_HEADERS = 96;
 
         /** {@code rdma.gid_index} is at most 255; SoftRoCE claims 1024 entries and fills the first few. */
@@ -205,7 +211,10 @@ record RdmaDevice(Tree tree, String name) {
         static final String ROCE_V1 = "RoCE v1";
         static final String ROCE_V2 = "RoCE v2";
 
-        /** The one that {@code rdma.gid_index: auto} stands for: RoCE v2 before v1, IPv4 before global IPv6 before link-local. */
+        /**
+         * The one that {@code rdma.gid_index: auto} stands for: RoCE v2 before v1, IPv4 before global IPv6 before
+         * link-local.
+         */
         static Optional<PortGid> best(List<PortGid> gids) {
             return gids.stream().min(Comparator.comparingInt(PortGid::rank).thenComparingInt(PortGid::index));
         }

@@ -41,7 +41,9 @@ public record Report(Level result, List<Line> lines) {
         return text + "%d ok, %d warn, %d fail%n".formatted(count(Level.OK), count(Level.WARN), count(Level.FAIL));
     }
 
-    /** For machines: {@code {"result", "ok", "warn", "fail", "lines": [{"id", "subject", "level", "detail", "fix"}]}}. */
+    /**
+     * For machines: {@code {"result", "ok", "warn", "fail", "lines": [{"id", "subject", "level", "detail", "fix"}]}}.
+     */
     public String json() {
         List<Entry> entries = lines.stream()
                 .map(line -> new Entry(line.id(), line.subject(), line.level().word(), line.detail(), line.fix()))

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The files by which a kernel tells of itself. What is not there, not readable or not what it should be is absent, never an error: which
- * files there are depends on kernel, drivers and container.
+ * The files by which a kernel tells of itself. What is not there, not readable or not what it should be is absent,
+ * never an error: which files there are depends on kernel, drivers and container.
  *
  * @param root what absolute paths are below
  */
@@ -53,7 +53,9 @@ public record Tree(Path root) {
         return text(absolute).filter(text -> text.matches("-?\\d{1,18}")).map(Long::parseLong);
     }
 
-    /** Names in a folder, shorter ones first so that {@code port 2} comes before {@code 10}; none if it is not there. */
+    /**
+     * Names in a folder, shorter ones first so that {@code port 2} comes before {@code 10}; none if it is not there.
+     */
     List<String> names(String absolute) {
         try (Stream<Path> entries = Files.list(path(absolute))) {
             return entries.map(entry -> entry.getFileName().toString())

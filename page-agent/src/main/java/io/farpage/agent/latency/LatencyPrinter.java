@@ -71,7 +71,10 @@ public final class LatencyPrinter {
         }
     }
 
-    /** Prints the series in which something was recorded, and the sums in any case. Returns false if the output takes no more. */
+    /**
+     * Prints the series in which something was recorded, and the sums in any case. Returns false if the output takes no
+     * more.
+     */
     public boolean print(LatencyInterval interval) {
         if (!begun && !asJson) {
             out.println("%-12s  %-24s %10s %10s %10s %10s %10s"

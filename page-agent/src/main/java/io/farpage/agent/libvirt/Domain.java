@@ -24,8 +24,9 @@ import org.w3c.dom.NodeList;
 import org.xml.sax.SAXException;
 
 /**
- * A domain of libvirt, as its hooks get it. The element {@code guest} of the namespace {@value #NAMESPACE} in its metadata says that its RAM is to be on remote
- * memory; a domain without it is of no concern. Source: <a href="https://libvirt.org/formatdomain.html">Domain XML format</a>.
+ * A domain of libvirt, as its hooks get it. The element {@code guest} of the namespace {@value #NAMESPACE} in its
+ * metadata says that its RAM is to be on remote memory; a domain without it is of no concern. Source: <a
+ * href="https://libvirt.org/formatdomain.html">Domain XML format</a>.
  */
 public final class Domain {
     /** Of the element in the metadata. */

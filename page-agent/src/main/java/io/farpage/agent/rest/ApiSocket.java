@@ -19,9 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The path of the REST API's Unix socket. The server binds it in a private directory beside the path. When it has its permissions and the server
- * answers, it is linked to the path and given to its owner, so that no process connects before, and a socket on which another agent listens is never
- * replaced. Used by one thread.
+ * The path of the REST API's Unix socket. The server binds it in a private directory beside the path. When it has its
+ * permissions and the server answers, it is linked to the path and given to its owner, so that no process connects
+ * before, and a socket on which another agent listens is never replaced. Used by one thread.
  */
 public final class ApiSocket implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ApiSocket.class);
@@ -45,7 +45,8 @@ public final class ApiSocket implements AutoCloseable {
      * Removes a socket that an agent of this user has left at the path, and makes the private directory.
      *
      * @param configured the path; empty: {@link SocketDirectory#own}, where the node's name is the socket's
-     * @throws ListenException if a process listens at the path, if the path names a file that is no socket, or if the path is too long
+     * @throws ListenException if a process listens at the path, if the path names a file that is no socket, or if the
+     *     path is too long
      */
     public static ApiSocket prepare(Optional<Path> configured, String node, SocketAccess access) {
         Path path = configured

@@ -7,7 +7,10 @@ import java.util.stream.IntStream;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramIterationValue;
 
-/** The buckets that all latencies are exported with: equal bounds everywhere, so that the histograms of nodes and guests can be added up. */
+/**
+ * The buckets that all latencies are exported with: equal bounds everywhere, so that the histograms of nodes and guests
+ * can be added up.
+ */
 final class LatencyBuckets {
     private static final double NANOS_PER_SECOND = 1e9;
     private static final double[] STEPS = {1, 1.5, 2, 3, 5, 7};

@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
 /**
- * A Prometheus histogram that is made of HdrHistograms when it is scraped, so that what records them does no more than it did. Thread-safe if the
- * source is.
+ * A Prometheus histogram that is made of HdrHistograms when it is scraped, so that what records them does no more than
+ * it did. Thread-safe if the source is.
  */
 final class LatencyMetric implements Collector {
     private static final double NANOS_PER_SECOND = 1e9;

@@ -5,7 +5,10 @@ import io.farpage.access.AccessTable;
 import io.farpage.access.Role;
 import io.farpage.rest.RestServer;
 
-/** Who may use which route of the agent: the whole of it, on one page. A route that is missing is refused to all, and a test finds it. */
+/**
+ * Who may use which route of the agent: the whole of it, on one page. A route that is missing is refused to all, and a
+ * test finds it.
+ */
 public final class Rights {
 
     private static final String API = "/api/v1";

@@ -15,8 +15,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Where agents have the sockets of their REST APIs unless they are configured elsewhere: {@code NODE.sock} in a directory of the agent's user. For
- * root that is {@code /run/farpage}; for another user {@code $XDG_RUNTIME_DIR/farpage}, or {@code /tmp/farpage-UID} in a session without one.
+ * Where agents have the sockets of their REST APIs unless they are configured elsewhere: {@code NODE.sock} in a
+ * directory of the agent's user. For root that is {@code /run/farpage}; for another user
+ * {@code $XDG_RUNTIME_DIR/farpage}, or {@code /tmp/farpage-UID} in a session without one.
  */
 public final class SocketDirectory {
     /** What a socket's name ends with. */
@@ -54,9 +55,11 @@ public final class SocketDirectory {
     }
 
     /**
-     * Makes {@link #own} if it does not exist. That of root may be entered by all, since each socket has permissions of its own.
+     * Makes {@link #own} if it does not exist. That of root may be entered by all, since each socket has permissions of
+     * its own.
      *
-     * @throws IOException if it belongs to another user or others may write to it, so that they could put a socket of theirs there
+     * @throws IOException if it belongs to another user or others may write to it, so that they could put a socket of
+     *     theirs there
      */
     public static void makeOwn() throws IOException {
         Path directory = own();

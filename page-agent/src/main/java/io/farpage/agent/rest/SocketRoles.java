@@ -19,8 +19,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The roles of the users that connect to the agent's Unix socket. Root and the agent's own user are admins. Other users have the role that the
- * configuration gives to them or to one of their groups, the highest of several. Immutable.
+ * The roles of the users that connect to the agent's Unix socket. Root and the agent's own user are admins. Other users
+ * have the role that the configuration gives to them or to one of their groups, the highest of several. Immutable.
  */
 public final class SocketRoles implements SocketPeer.Identities {
     private static final String PROOF = "unix socket";

@@ -175,7 +175,10 @@ final class LinkKeysTest {
                         .getMessage());
     }
 
-    /** What a forged coordinator would do to put itself between two agents, and one that runs on an old copy of its store. */
+    /**
+     * What a forged coordinator would do to put itself between two agents, and one that runs on an old copy of its
+     * store.
+     */
     @Test
     void shouldRefuseAnotherKeyUnderTheNodesSignature() throws IOException {
         CertificateAuthority ca = CertificateAuthority.make().authority();

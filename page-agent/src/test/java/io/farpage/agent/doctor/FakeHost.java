@@ -25,7 +25,9 @@ final class FakeHost {
 
     private final Path root;
 
-    /** An otherwise healthy machine without RDMA: one NUMA node, 512 free hugepages of 2 MiB, an ordinary user's limits. */
+    /**
+     * An otherwise healthy machine without RDMA: one NUMA node, 512 free hugepages of 2 MiB, an ordinary user's limits.
+     */
     FakeHost(Path root) {
         this.root = root;
         write("/proc/self/limits", "Max locked memory         8388608              8388608              bytes");
@@ -158,7 +160,10 @@ final class FakeHost {
                 .write(folder + "/gid_attrs/ndevs/" + index, netdev);
     }
 
-    /** What the doctor finds with these settings over the defaults, with a provider that finds no device and a kernel that has all. */
+    /**
+     * What the doctor finds with these settings over the defaults, with a provider that finds no device and a kernel
+     * that has all.
+     */
     Report examine(Map<String, String> settings) {
         return examine(settings, () -> -1L, Optional.empty());
     }

@@ -5,31 +5,33 @@ import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
- * Hands out frame indices 0 … capacity−1, each to one owner at a time. Lock-free, thread-safe, and nothing is allocated on
- * the Java heap after construction. Exhaustion is a value, {@link #NONE}, which the caller handles.
+ * Hands out frame indices 0 … capacity−1, each to one owner at a time. Lock-free, thread-safe, and nothing is allocated
+ * on the Java heap after construction. Exhaustion is a value, {@link #NONE}, which the caller handles.
  *
- * <h2>How it works, and why so</h2>
- * One bit a frame says whether it is free; a word of 64 is changed by compare-and-set. A Treiber stack of indices would find
- * a frame in one step where this searches, but it must carry a tag against ABA, chases a dependent load through memory that
- * another core wrote last, cannot see a double free, and cannot give a run of neighbours. Here the bits are the whole truth:
- * there is no pointer that could be stale (a compare-and-set that succeeds on a word that changed and changed back is
- * correct, as the same frames are free), a double free finds its bit already set, and neighbours are neighbouring bits.
+ * <h2>How it works, and why so</h2> One bit a frame says whether it is free; a word of 64 is changed by
+ * compare-and-set. A Treiber stack of indices would find a frame in one step where this searches, but it must carry a
+ * tag against ABA, chases a dependent load through memory that another core wrote last, cannot see a double free, and
+ * cannot give a run of neighbours. Here the bits are the whole truth: there is no pointer that could be stale (a
+ * compare-and-set that succeeds on a word that changed and changed back is correct, as the same frames are free), a
+ * double free finds its bit already set, and neighbours are neighbouring bits.
  *
- * <p><b>Permits.</b> {@code permits} counts free frames that are not yet promised. {@link #allocate()} first takes a permit
- * and only then searches. The invariant, that set bits ≥ permits + searches under way, holds because a bit is cleared only by
- * one who holds a permit and a permit is given back only after its bit is set; so a search that holds a permit has a bit to
- * find, and a whole round without one means that others allocated and freed meanwhile: another thread made progress, which is
- * lock-freedom. Without permits a search could miss frames that are freed behind it and report exhaustion that never was.
- * The one exception is {@link #allocateRun}: between taking its permits and failing to get its bits (which a concurrent winner
- * caused) it holds permits that it gives back, and a concurrent {@code allocate()} may then get {@link #NONE} though a frame is
- * free. With no run being allocated, {@code NONE} means that there was a moment at which none was free.
+ * <p><b>Permits.</b> {@code permits} counts free frames that are not yet promised. {@link #allocate()} first takes a
+ * permit and only then searches. The invariant, that set bits ≥ permits + searches under way, holds because a bit is
+ * cleared only by one who holds a permit and a permit is given back only after its bit is set; so a search that holds a
+ * permit has a bit to find, and a whole round without one means that others allocated and freed meanwhile: another
+ * thread made progress, which is lock-freedom. Without permits a search could miss frames that are freed behind it and
+ * report exhaustion that never was. The one exception is {@link #allocateRun}: between taking its permits and failing
+ * to get its bits (which a concurrent winner caused) it holds permits that it gives back, and a concurrent
+ * {@code allocate()} may then get {@link #NONE} though a frame is free. With no run being allocated, {@code NONE} means
+ * that there was a moment at which none was free.
  *
- * <p><b>Ordering.</b> The compare-and-set that clears a bit acquires, the or that sets it releases, both on the same word. So
- * what the former owner wrote to the frame before {@link #free} happens-before the next owner's first access: a frame that was
- * zeroed and then freed is seen zeroed. Between a set and the clear that takes it there may be changes to other bits of the word;
- * those are read-modify-writes, which continue the release sequence (and in Java all of these are volatile accesses, totally
- * ordered). Hints are plain ints under opaque access: a stale one costs a longer search, nothing else. A free
- * points the hint at its frame, so that the next allocation gets one whose lines and translation are still in the caches.
+ * <p><b>Ordering.</b> The compare-and-set that clears a bit acquires, the or that sets it releases, both on the same
+ * word. So what the former owner wrote to the frame before {@link #free} happens-before the next owner's first access:
+ * a frame that was zeroed and then freed is seen zeroed. Between a set and the clear that takes it there may be changes
+ * to other bits of the word; those are read-modify-writes, which continue the release sequence (and in Java all of
+ * these are volatile accesses, totally ordered). Hints are plain ints under opaque access: a stale one costs a longer
+ * search, nothing else. A free points the hint at its frame, so that the next allocation gets one whose lines and
+ * translation are still in the caches.
  *
  * <p>Cost: two atomic operations on a hit near the hint; a search reads 64 frames per load, so an almost full pool of
  * 2<sup>20</sup> frames costs at most 16384 sequential loads.
@@ -137,8 +139,8 @@ public final class FrameAllocator {
      * Takes {@code count} neighbouring frames for the caller, the lowest that are found.
      *
      * @param count 1 … capacity
-     * @return the first frame's index, or {@link #NONE} if no such run was found free in one pass over the pool; frames may
-     *     then still be free one by one
+     * @return the first frame's index, or {@link #NONE} if no such run was found free in one pass over the pool; frames
+     *     may then still be free one by one
      */
     public int allocateRun(int count) {
         if (count < 1 || count > capacity) {
@@ -212,7 +214,9 @@ public final class FrameAllocator {
         return ((long) words$vh.getVolatile(words, frame / Long.SIZE) >>> frame & 1) != 0;
     }
 
-    /** The last frame of {@code first … first+count−1} that is taken, from where a search must go on, or {@link #NONE}. */
+    /**
+     * The last frame of {@code first … first+count−1} that is taken, from where a search must go on, or {@link #NONE}.
+     */
     private int firstTaken(int first, int count) {
         int last = NONE;
         for (int frame = first, end = first + count; frame < end; ) {
@@ -227,7 +231,10 @@ public final class FrameAllocator {
         return last;
     }
 
-    /** Clears all bits of the run, or none of them: gives {@link #NONE} if it did, else the frame that another thread took. */
+    /**
+     * Clears all bits of the run, or none of them: gives {@link #NONE} if it did, else the frame that another thread
+     * took.
+     */
     private int claim(int first, int count) {
         int end = first + count;
         for (int frame = first; frame < end; ) {

@@ -3,11 +3,12 @@ package io.farpage.pool.frames;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Divides the frames of an allocator among owners, so that none holds what another one needs. Half of the frames are guaranteed, an equal part to each
- * owner. An owner claims more than its part from the frames that no owner has claimed.
+ * Divides the frames of an allocator among owners, so that none holds what another one needs. Half of the frames are
+ * guaranteed, an equal part to each owner. An owner claims more than its part from the frames that no owner has
+ * claimed.
  *
- * <p>A share counts frames; the allocator hands them out. Thread-safe and lock-free; nothing is allocated after {@link #open}. A claim within the
- * guaranteed part changes nothing that other owners read.
+ * <p>A share counts frames; the allocator hands them out. Thread-safe and lock-free; nothing is allocated after
+ * {@link #open}. A claim within the guaranteed part changes nothing that other owners read.
  */
 public final class FrameShares {
     private final int capacity;
@@ -57,7 +58,8 @@ public final class FrameShares {
         }
 
         /**
-         * Sets how many frames the owner claims. What it gives up is free for others; it never claims fewer than it is guaranteed.
+         * Sets how many frames the owner claims. What it gives up is free for others; it never claims fewer than it is
+         * guaranteed.
          *
          * @return false if the claim is not granted and stays as it was
          */

@@ -107,8 +107,8 @@ public record PoolHeader(String nodeId, long incarnation, long pool, int frameBy
     }
 
     /**
-     * Reads a header, from this process's pool or as READ from a peer's. Works on a copy, so what changes under it meanwhile
-     * cannot get past the checks.
+     * Reads a header, from this process's pool or as READ from a peer's. Works on a copy, so what changes under it
+     * meanwhile cannot get past the checks.
      *
      * @param page at least {@value #BYTES} bytes
      * @throws PoolHeaderException naming what is wrong

@@ -1,7 +1,8 @@
 package io.farpage.pool.hugepages;
 
 /**
- * The kernel's pool of one hugepage size at one moment, in pages; see {@code Documentation/admin-guide/mm/hugetlbpage.rst}.
+ * The kernel's pool of one hugepage size at one moment, in pages; see
+ * {@code Documentation/admin-guide/mm/hugetlbpage.rst}.
  *
  * @param size of each page
  * @param total all pages of the pool, surplus ones included

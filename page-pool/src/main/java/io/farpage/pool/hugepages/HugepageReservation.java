@@ -8,13 +8,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hugepages borrowed from the system's memory for a while: raises {@code nr_hugepages} by what is missing, where it may, and
- * lowers it by as much when closed, or when the JVM shuts down. Both are relative to the value of the moment, so reservations
- * of several processes nest in any order; the step is done under a lock on the kernel's file that all reservations take.
- * A process killed with SIGKILL leaves its pages reserved.
+ * Hugepages borrowed from the system's memory for a while: raises {@code nr_hugepages} by what is missing, where it
+ * may, and lowers it by as much when closed, or when the JVM shuts down. Both are relative to the value of the moment,
+ * so reservations of several processes nest in any order; the step is done under a lock on the kernel's file that all
+ * reservations take. A process killed with SIGKILL leaves its pages reserved.
  *
- * <p>Always close it; one that could not be had holds nothing. Close it after the pool that uses it: pages in use are given
- * back only when they are unmapped. Thread-safe.
+ * <p>Always close it; one that could not be had holds nothing. Close it after the pool that uses it: pages in use are
+ * given back only when they are unmapped. Thread-safe.
  */
 public final class HugepageReservation implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HugepageReservation.class);
@@ -48,7 +48,8 @@ public final class HugepageReservation implements AutoCloseable {
     }
 
     /**
-     * Sees to it that {@code pages} are available at this moment. Others can take them first: what is free already is relied upon.
+     * Sees to it that {@code pages} are available at this moment. Others can take them first: what is free already is
+     * relied upon.
      *
      * @param size of the pages
      * @param pages 1 or more
@@ -157,8 +158,8 @@ public final class HugepageReservation implements AutoCloseable {
     }
 
     /**
-     * Leaves the pages reserved when this process ends, for others that it has started. The caller notes how many, and some process calls
-     * {@link #giveBack}.
+     * Leaves the pages reserved when this process ends, for others that it has started. The caller notes how many, and
+     * some process calls {@link #giveBack}.
      *
      * @return by how many pages the kernel's pool stays raised
      */
@@ -168,7 +169,10 @@ public final class HugepageReservation implements AutoCloseable {
         return kept;
     }
 
-    /** Lowers the kernel's pool by pages that were {@link #keep kept}; those in use are given back when they are unmapped. */
+    /**
+     * Lowers the kernel's pool by pages that were {@link #keep kept}; those in use are given back when they are
+     * unmapped.
+     */
     public static void giveBack(HugepageSize size, long pages) throws IOException {
         giveBack(Hugepages.ofThisMachine().folder(size), pages);
     }

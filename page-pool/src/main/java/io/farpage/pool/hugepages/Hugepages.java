@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Reads the kernel's hugepage pools from {@code /sys/kernel/mm/hugepages} and {@code /proc/meminfo}. Every answer is of the
- * moment: other processes take and give pages at any time. Thread-safe.
+ * Reads the kernel's hugepage pools from {@code /sys/kernel/mm/hugepages} and {@code /proc/meminfo}. Every answer is of
+ * the moment: other processes take and give pages at any time. Thread-safe.
  */
 public final class Hugepages {
     private final Path sizes;

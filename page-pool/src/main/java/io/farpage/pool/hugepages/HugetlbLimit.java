@@ -9,7 +9,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What a control group allows of hugepages of one size (hugetlb controller, both versions), however many of them the system has.
+ * What a control group allows of hugepages of one size (hugetlb controller, both versions), however many of them the
+ * system has.
  *
  * @param file that holds the limit
  * @param bytes the limit

@@ -168,7 +168,9 @@ class FrameAllocatorTest {
         assertEquals(0, frames.allocateRun(capacity), "every frame came back");
     }
 
-    /** The run spans two words. The second thread takes and gives back the first frame of the second word all the time. */
+    /**
+     * The run spans two words. The second thread takes and gives back the first frame of the second word all the time.
+     */
     @Test
     void shouldFreeAllOfARunWhenAnotherThreadGetsOneOfItsFrames() throws InterruptedException {
         FrameAllocator frames = new FrameAllocator(4 * Long.SIZE);

@@ -13,8 +13,9 @@ public final class Capabilities {
     private Capabilities() {}
 
     /**
-     * Whether a process has a capability where the kernel asks for it in the initial user namespace, as it does for real-time priorities and locked memory. The
-     * capabilities that another user namespace gives, in a container for one, do not count there.
+     * Whether a process has a capability where the kernel asks for it in the initial user namespace, as it does for
+     * real-time priorities and locked memory. The capabilities that another user namespace gives, in a container for
+     * one, do not count there.
      *
      * @param number of the capability
      * @param status {@code /proc/PID/status}

@@ -10,7 +10,9 @@ import java.util.stream.Stream;
 public final class ControlGroups {
     private ControlGroups() {}
 
-    /** The folders of the groups of this process that may limit {@code controller}: the own ones first, then all above. */
+    /**
+     * The folders of the groups of this process that may limit {@code controller}: the own ones first, then all above.
+     */
     public static Stream<Path> above(String controller) {
         return above("self", controller, Path.of("/proc"), Path.of("/sys/fs/cgroup"));
     }

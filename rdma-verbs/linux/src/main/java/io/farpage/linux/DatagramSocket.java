@@ -12,8 +12,9 @@ import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A Unix datagram socket that sends to one address (unix(7), sendto(2)): a path, or a name of the abstract namespace, which the environment writes with
- * {@code @} in the place of its first byte, a zero. The JDK has no such sockets. Any thread; one at a time.
+ * A Unix datagram socket that sends to one address (unix(7), sendto(2)): a path, or a name of the abstract namespace,
+ * which the environment writes with {@code @} in the place of its first byte, a zero. The JDK has no such sockets. Any
+ * thread; one at a time.
  */
 public final class DatagramSocket implements AutoCloseable {
     private static final int SOCK_DGRAM = 2;
@@ -36,7 +37,8 @@ public final class DatagramSocket implements AutoCloseable {
     /**
      * A socket that sends to an address.
      *
-     * @param address an absolute path, or {@code @} and a name of the abstract namespace; up to {@value UnixSockets#MAX_PATH} bytes
+     * @param address an absolute path, or {@code @} and a name of the abstract namespace; up to
+     *     {@value UnixSockets#MAX_PATH} bytes
      * @throws IllegalArgumentException if it is neither
      * @throws PosixException if the process may have no further descriptor
      */

@@ -9,16 +9,21 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Descriptors that new connections leave free, so that connections which take all others do not stop what runs: a fork of a guest's VMM brings
- * a userfaultfd, a link needs a socket, and a class that is used for the first time is read from a file.
+ * Descriptors that new connections leave free, so that connections which take all others do not stop what runs: a fork
+ * of a guest's VMM brings a userfaultfd, a link needs a socket, and a class that is used for the first time is read
+ * from a file.
  *
- * <p>The kernel gives each new descriptor the lowest number that is free. The highest numbers below RLIMIT_NOFILE are therefore given out
- * last, and these are the reserve: a connection whose number lies among them is refused. Thread-safe.
+ * <p>The kernel gives each new descriptor the lowest number that is free. The highest numbers below RLIMIT_NOFILE are
+ * therefore given out last, and these are the reserve: a connection whose number lies among them is refused.
+ * Thread-safe.
  */
 public final class DescriptorReserve {
     /** Descriptors that connections of people and of new guests leave free. */
     public static final int ORDINARY = 64;
-    /** Descriptors that connections of peers leave free. Fewer, so that links come up while no other connection is taken. */
+    /**
+     * Descriptors that connections of peers leave free. Fewer, so that links come up while no other connection is
+     * taken.
+     */
     public static final int LINKS = 32;
 
     /** A reserve takes no more than this part of the limit. */
@@ -31,8 +36,8 @@ public final class DescriptorReserve {
     private DescriptorReserve() {}
 
     /**
-     * The soft limit of descriptors (RLIMIT_NOFILE). The JVM raises it to the hard limit at its start, and it can be changed at any time
-     * (prlimit(1)).
+     * The soft limit of descriptors (RLIMIT_NOFILE). The JVM raises it to the hard limit at its start, and it can be
+     * changed at any time (prlimit(1)).
      */
     public static long limit() {
         try (Arena arena = Arena.ofConfined()) {

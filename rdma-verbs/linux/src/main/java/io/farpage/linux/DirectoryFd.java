@@ -12,9 +12,9 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 
 /**
- * A directory in which the entries that matter have numbers for names, such as {@code /proc/PID/fd} (open(2), getdents64(2), readlinkat(2)).
- * It stays the directory that was opened: one of a process that has ended is never that of another process with the same id. Calls return
- * a negative error number on failure. One thread at a time.
+ * A directory in which the entries that matter have numbers for names, such as {@code /proc/PID/fd} (open(2),
+ * getdents64(2), readlinkat(2)). It stays the directory that was opened: one of a process that has ended is never that
+ * of another process with the same id. Calls return a negative error number on failure. One thread at a time.
  */
 public final class DirectoryFd implements AutoCloseable {
     private static final int O_DIRECTORY_CLOEXEC = 0x80000 | (isX86() ? 0x10000 : 0x4000);
@@ -66,7 +66,10 @@ public final class DirectoryFd implements AutoCloseable {
         }
     }
 
-    /** Reads the names that are numbers; they are in {@link #number} until the next call. Returns how many, or a negative error number. */
+    /**
+     * Reads the names that are numbers; they are in {@link #number} until the next call. Returns how many, or a
+     * negative error number.
+     */
     public int list() {
         int count = 0;
         try {
@@ -114,7 +117,10 @@ public final class DirectoryFd implements AutoCloseable {
         return numbers[index];
     }
 
-    /** Reads where the link of this name leads. Bytes in {@code target}, cut where it is full, or a negative error number. */
+    /**
+     * Reads where the link of this name leads. Bytes in {@code target}, cut where it is full, or a negative error
+     * number.
+     */
     public int readLink(int number, MemorySegment target) {
         try {
             // SAFETY: the name is within its segment; at most byteSize() bytes are written to target.

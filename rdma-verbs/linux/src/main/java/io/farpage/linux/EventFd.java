@@ -8,7 +8,10 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** A descriptor that one thread makes readable and another waits for (eventfd(2)). Never blocks. Allocates nothing after it is made. */
+/**
+ * A descriptor that one thread makes readable and another waits for (eventfd(2)). Never blocks. Allocates nothing after
+ * it is made.
+ */
 public final class EventFd implements AutoCloseable {
     private static final int EFD_NONBLOCK = 0x800;
     private static final int EFD_CLOEXEC = 0x80000;

@@ -3,8 +3,8 @@ package io.farpage.linux;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What an accepting thread does while the process or the system has no free descriptor: it pauses, since the listening socket stays readable,
- * and permits a log line at most once a second. Used by one thread.
+ * What an accepting thread does while the process or the system has no free descriptor: it pauses, since the listening
+ * socket stays readable, and permits a log line at most once a second. Used by one thread.
  */
 public final class Exhaustion {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

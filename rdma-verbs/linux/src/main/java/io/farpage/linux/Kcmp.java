@@ -17,7 +17,9 @@ public final class Kcmp {
 
     private Kcmp() {}
 
-    /** Whether two tasks are known to have the same table of descriptors; false if the kernel cannot tell or may not. */
+    /**
+     * Whether two tasks are known to have the same table of descriptors; false if the kernel cannot tell or may not.
+     */
     public static boolean shareDescriptors(Errno errno, int one, int other) {
         try {
             long order = (long) syscall$mh.invokeExact(

@@ -12,10 +12,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListSet;
 
 /**
- * Binds functions of the C library. Pointers are passed as {@code JAVA_LONG}: the same registers, and no segment to wrap.
+ * Binds functions of the C library. Pointers are passed as {@code JAVA_LONG}: the same registers, and no segment to
+ * wrap.
  *
- * <p>A function that the C library lacks is bound all the same: every call of it returns -1, with ENOSYS where errno is captured, as a system
- * call does that the kernel lacks. {@link #missing()} names such functions. Thread-safe.
+ * <p>A function that the C library lacks is bound all the same: every call of it returns -1, with ENOSYS where errno is
+ * captured, as a system call does that the kernel lacks. {@link #missing()} names such functions. Thread-safe.
  */
 public final class Libc {
     private static final Linker.Option CAPTURE_ERRNO = Linker.Option.captureCallState("errno");
@@ -49,8 +50,8 @@ public final class Libc {
     }
 
     /**
-     * Binds a function whose errno does not matter. A call allocates nothing, however seldom it is: one that captures errno slices the
-     * segment for it, which only the second compiler removes.
+     * Binds a function whose errno does not matter. A call allocates nothing, however seldom it is: one that captures
+     * errno slices the segment for it, which only the second compiler removes.
      *
      * @param options {@link Linker.Option#firstVariadicArg} of a function that is variadic
      */

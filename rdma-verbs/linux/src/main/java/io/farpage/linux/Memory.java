@@ -10,7 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Linux's memory calls by their manual-page names, on raw addresses. Thread-safe; for the control path. See {@code mmap(2)}, {@code madvise(2)}, {@code mlock(2)}, {@code mbind(2)}.
+ * Linux's memory calls by their manual-page names, on raw addresses. Thread-safe; for the control path. See
+ * {@code mmap(2)}, {@code madvise(2)}, {@code mlock(2)}, {@code mbind(2)}.
  */
 public final class Memory {
     /** {@code MAP_HUGETLB} of {@code mmap(2)}. */
@@ -55,8 +56,9 @@ public final class Memory {
     private Memory() {}
 
     /**
-     * Maps private anonymous memory, readable and writable, at an address the kernel picks. Never {@code MAP_NORESERVE}: for
-     * hugepages the kernel reserves them in this call, so that a lack of them is an error now and not a SIGBUS later.
+     * Maps private anonymous memory, readable and writable, at an address the kernel picks. Never
+     * {@code MAP_NORESERVE}: for hugepages the kernel reserves them in this call, so that a lack of them is an error
+     * now and not a SIGBUS later.
      *
      * @param length bytes
      * @param extraFlags {@code MAP_HUGETLB} and its size bits, or 0
@@ -122,8 +124,9 @@ public final class Memory {
     }
 
     /**
-     * Touches one byte of every page by having the kernel write it: {@code read(2)} from {@code /dev/zero}. A page that cannot
-     * be had is EFAULT in this call, where a store by this process would be a SIGBUS. Puts a zero at the start of each page.
+     * Touches one byte of every page by having the kernel write it: {@code read(2)} from {@code /dev/zero}. A page that
+     * cannot be had is EFAULT in this call, where a store by this process would be a SIGBUS. Puts a zero at the start
+     * of each page.
      */
     public static SystemCall touch(long address, long length, long pageBytes) {
         Errno errno = Errno.ofThread();

@@ -26,8 +26,8 @@ public record MemoryHeadroom(long bytes, String source) {
     }
 
     /**
-     * The least that the control groups above a process leave, the machine aside. The page cache of files counts as left: the kernel drops it
-     * before a group is full.
+     * The least that the control groups above a process leave, the machine aside. The page cache of files counts as
+     * left: the kernel drops it before a group is full.
      */
     public static Optional<MemoryHeadroom> ofGroups(int pid) {
         return ofGroups(pid, Path.of("/proc"), Path.of("/sys/fs/cgroup"));

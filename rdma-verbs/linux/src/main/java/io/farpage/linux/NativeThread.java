@@ -26,7 +26,9 @@ public final class NativeThread {
     private static final int CLOCK_THREAD_CPUTIME_ID = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    /** Of each thread, so that a call allocates nothing: a thread drops and regains its priority several times a second. */
+    /**
+     * Of each thread, so that a call allocates nothing: a thread drops and regains its priority several times a second.
+     */
     private static final ThreadLocal<MemorySegment> ATTRIBUTES =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Attributes.SIZE, 8));
 
@@ -98,7 +100,8 @@ public final class NativeThread {
      * @param policy {@link #SCHED_OTHER} or {@link #SCHED_FIFO}
      * @param nice -20 to 19, of SCHED_OTHER
      * @param priority 1 to 99, of SCHED_FIFO
-     * @param sliceNanos how long it may run at once, of SCHED_OTHER: 100 us to 100 ms; 0 for the system's; ignored before Linux 6.12
+     * @param sliceNanos how long it may run at once, of SCHED_OTHER: 100 us to 100 ms; 0 for the system's; ignored
+     *     before Linux 6.12
      * @throws PosixException with EPERM without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO
      */
     static void schedule(int policy, int nice, int priority, long sliceNanos) {

@@ -12,8 +12,9 @@ public final class ProcessEnd {
     private ProcessEnd() {}
 
     /**
-     * Ends this process now, in whatever its threads are. {@link Runtime#halt} stops them first, and then waits up to 300 ms for those that are in native code, as a
-     * thread is that waits for a descriptor (HotSpot, {@code VM_Exit::wait_for_threads_in_native_to_block}). Does not return.
+     * Ends this process now, in whatever its threads are. {@link Runtime#halt} stops them first, and then waits up to
+     * 300 ms for those that are in native code, as a thread is that waits for a descriptor (HotSpot,
+     * {@code VM_Exit::wait_for_threads_in_native_to_block}). Does not return.
      *
      * @param status exit code, 0 to 255
      */

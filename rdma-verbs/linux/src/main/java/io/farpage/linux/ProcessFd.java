@@ -6,7 +6,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
-/** Descriptors of processes, which unlike their ids are never given to another process (pidfd_open(2), Linux 5.3). Thread-safe. */
+/**
+ * Descriptors of processes, which unlike their ids are never given to another process (pidfd_open(2), Linux 5.3).
+ * Thread-safe.
+ */
 public final class ProcessFd {
     /** The same on every architecture. */
     private static final long SYS_PIDFD_OPEN = 434;

@@ -13,11 +13,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A shared library other than the C library, whose functions are bound by name. Pointers are passed as {@code JAVA_LONG}. The library is never
- * unloaded: it may have threads and exit handlers, and no handle outlives it.
+ * A shared library other than the C library, whose functions are bound by name. Pointers are passed as
+ * {@code JAVA_LONG}. The library is never unloaded: it may have threads and exit handlers, and no handle outlives it.
  *
- * <p>A symbol that the library lacks is bound all the same and collected in {@link #missing()}, so that one message names all of them. The class
- * that binds then refuses the library and calls none of its functions. Belongs to one thread while it binds; the handles are for any thread.
+ * <p>A symbol that the library lacks is bound all the same and collected in {@link #missing()}, so that one message
+ * names all of them. The class that binds then refuses the library and calls none of its functions. Belongs to one
+ * thread while it binds; the handles are for any thread.
  */
 public final class SharedLibrary {
     /** The outcome of loading. */

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Memory in a file without a name, which lives as long as any process has a descriptor of it or a mapping (memfd_create(2), fcntl(2), fstatfs(2), mmap(2)).
- * Thread-safe; for the control path.
+ * Memory in a file without a name, which lives as long as any process has a descriptor of it or a mapping
+ * (memfd_create(2), fcntl(2), fstatfs(2), mmap(2)). Thread-safe; for the control path.
  */
 public final class SharedMemory {
     private static final int MFD_CLOEXEC = 1;
@@ -65,7 +65,10 @@ public final class SharedMemory {
         }
     }
 
-    /** Gives the file its length, for good: no process can change it afterwards, so no mapping of it can fault beyond its end. */
+    /**
+     * Gives the file its length, for good: no process can change it afterwards, so no mapping of it can fault beyond
+     * its end.
+     */
     public static SystemCall setLength(int fd, long length) {
         Errno errno = Errno.ofThread();
         try {

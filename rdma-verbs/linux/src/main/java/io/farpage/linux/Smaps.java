@@ -5,11 +5,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
-/** Reads {@code /proc/self/smaps}, see {@code proc_pid_smaps(5)}. Walks page tables of the whole process: not for often. */
+/**
+ * Reads {@code /proc/self/smaps}, see {@code proc_pid_smaps(5)}. Walks page tables of the whole process: not for often.
+ */
 public final class Smaps {
     private Smaps() {}
 
-    /** How many bytes of the mappings that lie within the range are transparent hugepages; 0 if the kernel does not report it. */
+    /**
+     * How many bytes of the mappings that lie within the range are transparent hugepages; 0 if the kernel does not
+     * report it.
+     */
     public static long transparentHugeBytes(long address, long bytes) {
         return sum("AnonHugePages:", address, bytes);
     }

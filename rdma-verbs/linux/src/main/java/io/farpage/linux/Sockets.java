@@ -10,7 +10,10 @@ import java.lang.invoke.MethodHandle;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 
-/** Making, connecting and configuring sockets: the control path (socket(2), bind(2), listen(2), accept4(2), connect(2), tcp(7)). */
+/**
+ * Making, connecting and configuring sockets: the control path (socket(2), bind(2), listen(2), accept4(2), connect(2),
+ * tcp(7)).
+ */
 public final class Sockets {
     public static final int AF_UNIX = 1;
     public static final int AF_INET = 2;
@@ -21,7 +24,10 @@ public final class Sockets {
     public static final int SHUT_WR = 1;
     public static final int SHUT_RDWR = 2;
 
-    /** The part of {@code <sys/socket.h>} and {@code <netinet/tcp.h>} that farpage uses: level and name of a socket option. */
+    /**
+     * The part of {@code <sys/socket.h>} and {@code <netinet/tcp.h>} that farpage uses: level and name of a socket
+     * option.
+     */
     public enum Option {
         SO_REUSEADDR(1, 2),
         SO_SNDBUF(1, 7),
@@ -141,7 +147,9 @@ public final class Sockets {
         }
     }
 
-    /** Ends a connection for every thread that uses it, without freeing the descriptor. Failing is of no consequence. */
+    /**
+     * Ends a connection for every thread that uses it, without freeing the descriptor. Failing is of no consequence.
+     */
     public static void shutdown(Errno errno, int fd, int how) {
         try {
             int ignored = (int) shutdown$mh.invokeExact(errno.segment(), fd, how);
@@ -200,8 +208,8 @@ public final class Sockets {
     }
 
     /**
-     * Has close(2) discard what the socket has not sent and reset the connection, instead of sending the rest in the background
-     * (SO_LINGER with a time of 0, socket(7)).
+     * Has close(2) discard what the socket has not sent and reset the connection, instead of sending the rest in the
+     * background (SO_LINGER with a time of 0, socket(7)).
      */
     public static void resetOnClose(Errno errno, int fd) {
         try (Arena arena = Arena.ofConfined()) {

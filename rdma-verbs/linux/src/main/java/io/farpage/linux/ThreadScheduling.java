@@ -4,12 +4,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * How the kernel schedules one thread that moves pages: with a real-time priority (SCHED_FIFO) where that is permitted, else with the shortest
- * slice that an ordinary thread may have (Linux 6.12).
+ * How the kernel schedules one thread that moves pages: with a real-time priority (SCHED_FIFO) where that is permitted,
+ * else with the shortest slice that an ordinary thread may have (Linux 6.12).
  *
- * <p>Real-time priority is bounded, so that ordinary threads keep at least half of every CPU: in each window of {@value #WINDOW_MILLIS} ms, the
- * threads of this process together may run on one CPU with real-time priority for {@value #BUDGET_MILLIS} ms. A thread that finds the budget of
- * its CPU used up is an ordinary thread until the next window.
+ * <p>Real-time priority is bounded, so that ordinary threads keep at least half of every CPU: in each window of
+ * {@value #WINDOW_MILLIS} ms, the threads of this process together may run on one CPU with real-time priority for
+ * {@value #BUDGET_MILLIS} ms. A thread that finds the budget of its CPU used up is an ordinary thread until the next
+ * window.
  *
  * <p>All but {@link #describe}, {@link #isRealTime} and {@link #pauses} is for the thread itself.
  */

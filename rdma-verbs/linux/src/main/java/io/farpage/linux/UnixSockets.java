@@ -60,8 +60,8 @@ public final class UnixSockets {
     }
 
     /**
-     * As {@link #bind(Errno, int, Path)}, creating the path with permissions. bind(2) takes them from the socket's own inode, less the umask,
-     * so that the path never has others.
+     * As {@link #bind(Errno, int, Path)}, creating the path with permissions. bind(2) takes them from the socket's own
+     * inode, less the umask, so that the path never has others.
      *
      * @param mode permission bits, such as 0600
      */

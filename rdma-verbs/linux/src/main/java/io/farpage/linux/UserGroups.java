@@ -10,7 +10,10 @@ import java.lang.invoke.MethodHandle;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The groups of a user in the group database (getgrouplist(3)). A user that the database does not have is in none. Thread-safe. */
+/**
+ * The groups of a user in the group database (getgrouplist(3)). A user that the database does not have is in none.
+ * Thread-safe.
+ */
 public final class UserGroups {
     private static final MethodHandle getgrouplist$mh =
             Libc.plain("getgrouplist", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));

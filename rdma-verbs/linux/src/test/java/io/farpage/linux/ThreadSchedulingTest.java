@@ -80,9 +80,10 @@ class ThreadSchedulingTest {
     }
 
     /**
-     * A storm: threads that never sleep, and an ordinary process for each CPU that wants all of it. What the storm does not take is left to that
-     * process and to whatever else runs. On a quiet machine, one thread for each CPU leaves a quarter, since the other half is shared alike; three
-     * leave an eighth. Without a bound, the kernel leaves a twentieth.
+     * A storm: threads that never sleep, and an ordinary process for each CPU that wants all of it. What the storm does
+     * not take is left to that process and to whatever else runs. On a quiet machine, one thread for each CPU leaves a
+     * quarter, since the other half is shared alike; three leave an eighth. Without a bound, the kernel leaves a
+     * twentieth.
      */
     @ParameterizedTest
     @Tag("soak")

@@ -15,10 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Takes a device's asynchronous events, one by one, and acknowledges each before handing it on: destroying an object waits for that.
+ * Takes a device's asynchronous events, one by one, and acknowledges each before handing it on: destroying an object
+ * waits for that.
  *
- * <p>Waiting is cut into short slices under a fair lock, so that closing the device gets the lock soon and finds no reader.
- * Thread-safe.
+ * <p>Waiting is cut into short slices under a fair lock, so that closing the device gets the lock soon and finds no
+ * reader. Thread-safe.
  */
 final class AsyncEvents {
     private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);

@@ -9,9 +9,9 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * The open objects that came from one parent, and whether that parent is open itself. A parent closes only without children, and a child
- * is made only while its parent is open: both under one lock, so no race leaves a child behind. One lock for all of a device's
- * objects, as one may have several parents. Thread-safe.
+ * The open objects that came from one parent, and whether that parent is open itself. A parent closes only without
+ * children, and a child is made only while its parent is open: both under one lock, so no race leaves a child behind.
+ * One lock for all of a device's objects, as one may have several parents. Thread-safe.
  */
 final class Children {
     private final Object lock;
@@ -41,7 +41,10 @@ final class Children {
         }
     }
 
-    /** Makes a child that may take long, without the lock: other objects of the device come and go meanwhile. The parent does not close. */
+    /**
+     * Makes a child that may take long, without the lock: other objects of the device come and go meanwhile. The parent
+     * does not close.
+     */
     <T> T addSlowly(Supplier<T> make) {
         synchronized (lock) {
             requireOpen();

@@ -10,7 +10,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/** The library's list of devices (ibv_get_device_list(3)): name to {@code struct ibv_device}, valid until it is closed. */
+/**
+ * The library's list of devices (ibv_get_device_list(3)): name to {@code struct ibv_device}, valid until it is closed.
+ */
 final class DeviceList implements AutoCloseable {
     private static final long NAME_MAX = 64;
 

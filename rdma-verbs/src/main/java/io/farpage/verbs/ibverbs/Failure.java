@@ -12,7 +12,8 @@ final class Failure {
     private Failure() {}
 
     /**
-     * @param hint likely cause and fix of this operation's usual failure; errors with one meaning everywhere have their own
+     * @param hint likely cause and fix of this operation's usual failure; errors with one meaning everywhere have their
+     *     own
      */
     static VerbsException of(String operation, String object, int errno, String hint) {
         String cause = switch (errno) {
@@ -25,8 +26,8 @@ final class Failure {
     }
 
     /**
-     * Whether an error means that the kernel has taken the device from this process and destroyed all its objects. What is asked of
-     * such an object fails; the hardware reaches none of this process's memory through it any more.
+     * Whether an error means that the kernel has taken the device from this process and destroyed all its objects. What
+     * is asked of such an object fails; the hardware reaches none of this process's memory through it any more.
      */
     static boolean isGone(int errno) {
         return errno == Errno.EIO || errno == ENODEV;

@@ -55,8 +55,8 @@ final class GidTable {
     }
 
     /**
-     * The entry to use of {@code port}: RoCE v2 before v1, as only that is routed; of those IPv4 before global IPv6 before
-     * link-local; the first of equals.
+     * The entry to use of {@code port}: RoCE v2 before v1, as only that is routed; of those IPv4 before global IPv6
+     * before link-local; the first of equals.
      */
     static Optional<Entry> best(List<Entry> entries, int port) {
         return entries.stream()
@@ -64,7 +64,10 @@ final class GidTable {
                 .min(Comparator.comparingInt(GidTable::rank).thenComparingInt(Entry::index));
     }
 
-    /** The entry with the GID and type of an earlier one, whatever its index is now; the best one of the port if there is none. */
+    /**
+     * The entry with the GID and type of an earlier one, whatever its index is now; the best one of the port if there
+     * is none.
+     */
     static Optional<Entry> again(List<Entry> entries, Entry earlier) {
         return entries.stream()
                 .filter(entry ->

@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * {@code struct ibv_context} and the port chosen. Also the lock under which its objects are made and closed, except for memory regions: pinning the pages
- * of a large one takes seconds.
+ * {@code struct ibv_context} and the port chosen. Also the lock under which its objects are made and closed, except for
+ * memory regions: pinning the pages of a large one takes seconds.
  */
 final class IbvDevice implements Device {
     private static final int ENODEV = 19;
@@ -160,8 +160,9 @@ final class IbvDevice implements Device {
     }
 
     /**
-     * A driver that cannot take a device away from its users, such as rxe, keeps answering for a device that was removed, and the removal waits until
-     * the users close it. The only sign of the removal is that the device's node is gone. A device that was renamed has it still.
+     * A driver that cannot take a device away from its users, such as rxe, keeps answering for a device that was
+     * removed, and the removal waits until the users close it. The only sign of the removal is that the device's node
+     * is gone. A device that was renamed has it still.
      */
     private void requirePresent() {
         if (node.isPresent() && host().device(node.get()).isEmpty()) {

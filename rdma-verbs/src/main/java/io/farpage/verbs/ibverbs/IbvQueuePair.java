@@ -286,7 +286,10 @@ final class IbvQueuePair implements QueuePair {
         }
     }
 
-    /** A chain is posted whole or not at all: if the device accepted a part of it, the queue pair fails, which flushes that part. */
+    /**
+     * A chain is posted whole or not at all: if the device accepted a part of it, the queue pair fails, which flushes
+     * that part.
+     */
     private void afterPost(String operation, QpState state, @Nullable Refusal refusal) {
         if (refusal == null) {
             if (state == QpState.ERR) {

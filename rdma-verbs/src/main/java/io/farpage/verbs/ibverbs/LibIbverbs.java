@@ -16,8 +16,9 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The functions of one loaded copy of libibverbs; all of them are of the control path. A function that returns a pointer leaves its error number in an
- * {@link Errno}; one that returns an int returns the error number itself, as the manual pages say. Pointers are {@code long}s.
+ * The functions of one loaded copy of libibverbs; all of them are of the control path. A function that returns a
+ * pointer leaves its error number in an {@link Errno}; one that returns an int returns the error number itself, as the
+ * manual pages say. Pointers are {@code long}s.
  */
 final class LibIbverbs {
     static final String SONAME = "libibverbs.so.1";

@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
  * RLIMIT_MEMLOCK of this process (getrlimit(2)): registered memory is pinned and counts against it.
  *
  * @param bytes soft limit; {@link Long#MAX_VALUE} if there is none
- * @param exempt whether this process has CAP_IPC_LOCK in the initial user namespace, for which there is no limit: the kernel does not ask for the
- *     capabilities that another user namespace gives
+ * @param exempt whether this process has CAP_IPC_LOCK in the initial user namespace, for which there is no limit: the
+ *     kernel does not ask for the capabilities that another user namespace gives
  */
 record Memlock(long bytes, boolean exempt) {
     private static final int CAP_IPC_LOCK = 14;

@@ -20,8 +20,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The control side of a queue pair: creating it and moving it between states, each transition with exactly the attributes that
- * InfiniBand requires for RC (ibv_modify_qp(3); IBTA volume 1, section 10.3).
+ * The control side of a queue pair: creating it and moving it between states, each transition with exactly the
+ * attributes that InfiniBand requires for RC (ibv_modify_qp(3); IBTA volume 1, section 10.3).
  *
  * @param pointer {@code struct ibv_qp}
  * @param number queue pair number

@@ -10,9 +10,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The data path of one device: what {@code <infiniband/verbs.h>} has as inline functions, which call function pointers in {@code
- * ibv_context.ops}. The handles are constants, which the JIT needs, and take the function's address, which differs by device, as
- * their first argument. All return an error number or a count, none needs errno.
+ * The data path of one device: what {@code <infiniband/verbs.h>} has as inline functions, which call function pointers
+ * in {@code ibv_context.ops}. The handles are constants, which the JIT needs, and take the function's address, which
+ * differs by device, as their first argument. All return an error number or a count, none needs errno.
  */
 final class Ops {
     private static final MethodHandle poll$mh = handle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));

@@ -16,8 +16,9 @@ record Quirks(int maxRetryCnt, boolean sleepsInError) {
     private static final Quirks NONE = new Quirks(7, false);
 
     /**
-     * SoftRoCE retries without limit if retry_cnt is 7, which the specification has for rnr_retry only: a dead peer would never be detected.
-     * Its receive queue is plain memory: a post in ERR enters no kernel code that would flush it.
+     * SoftRoCE retries without limit if retry_cnt is 7, which the specification has for rnr_retry only: a dead peer
+     * would never be detected. Its receive queue is plain memory: a post in ERR enters no kernel code that would flush
+     * it.
      */
     private static final Quirks RXE = new Quirks(6, true);
 

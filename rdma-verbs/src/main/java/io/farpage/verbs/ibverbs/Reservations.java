@@ -6,9 +6,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many completions may be outstanding on one completion queue: each queue pair counts with the queues that complete there, a
- * shared receive queue once however many queue pairs use it. Keeps the queue from ever overrunning, which would lose completions
- * and fail the queue. Thread-safe.
+ * How many completions may be outstanding on one completion queue: each queue pair counts with the queues that complete
+ * there, a shared receive queue once however many queue pairs use it. Keeps the queue from ever overrunning, which
+ * would lose completions and fail the queue. Thread-safe.
  */
 final class Reservations {
     private static final int ENOMEM = 12;

@@ -12,7 +12,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/** A chain of {@code struct ibv_send_wr}, with inline data behind each. Little-endian, as every machine that farpage runs on. */
+/**
+ * A chain of {@code struct ibv_send_wr}, with inline data behind each. Little-endian, as every machine that farpage
+ * runs on.
+ */
 final class SendChain extends WrChain {
     static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
 
@@ -40,7 +43,8 @@ final class SendChain extends WrChain {
     }
 
     /**
-     * Adds a work request with one scatter/gather entry, or none if it is empty: some devices take a length of 0 for 2 GiB.
+     * Adds a work request with one scatter/gather entry, or none if it is empty: some devices take a length of 0 for 2
+     * GiB.
      *
      * @throws VerbsException if inline data is too long; nothing is added
      */

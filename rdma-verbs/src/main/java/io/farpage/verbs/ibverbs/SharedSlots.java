@@ -5,9 +5,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The receives outstanding on a shared receive queue, with the caller's ids. They complete in any order and on several completion
- * queues, so on several threads, while one thread posts: a lock-free stack of free slots, its head counted, so that an exchange
- * fails if the slot was acquired and released since the read (ABA).
+ * The receives outstanding on a shared receive queue, with the caller's ids. They complete in any order and on several
+ * completion queues, so on several threads, while one thread posts: a lock-free stack of free slots, its head counted,
+ * so that an exchange fails if the slot was acquired and released since the read (ABA).
  */
 final class SharedSlots {
     private static final int NONE = -1;

@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The GID that the queue pairs of a port are addressed by, and its index in the port's table. An index that is configured stays. A GID that was chosen
- * is found again wherever it is: the kernel does not reuse the index of an address that was removed as long as a queue pair holds the entry, so the
- * same address comes back at another index. Thread-safe.
+ * The GID that the queue pairs of a port are addressed by, and its index in the port's table. An index that is
+ * configured stays. A GID that was chosen is found again wherever it is: the kernel does not reuse the index of an
+ * address that was removed as long as a queue pair holds the entry, so the same address comes back at another index.
+ * Thread-safe.
  */
 final class SourceGid {
     private final Supplier<Entry> now;

@@ -1,8 +1,8 @@
 package io.farpage.verbs.ibverbs;
 
 /**
- * Where the fields of libibverbs' structures lie on a 64-bit Linux: byte offsets, only those that farpage uses. Written by hand from
- * {@code <infiniband/verbs.h>}; the library's ABI keeps them for good.
+ * Where the fields of libibverbs' structures lie on a 64-bit Linux: byte offsets, only those that farpage uses. Written
+ * by hand from {@code <infiniband/verbs.h>}; the library's ABI keeps them for good.
  */
 final class Structs {
     private Structs() {}
@@ -148,7 +148,10 @@ final class Structs {
      */
     @C("ibv_port_attr")
     static final class PortAttr {
-        /** Not the structure's, which grows: what is given to {@code ibv_query_port}, which fills in as much as it knows. */
+        /**
+         * Not the structure's, which grows: what is given to {@code ibv_query_port}, which fills in as much as it
+         * knows.
+         */
         static final int ROOM = 256;
 
         @C("state")

@@ -9,8 +9,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The chain of work requests being prepared: preallocated slots, each a work request with its scatter/gather list behind it, patched in place. The
- * library copies a chain when it is posted, so the next one starts at the first slot again. {@code ibv_send_wr} and {@code ibv_recv_wr} begin alike.
+ * The chain of work requests being prepared: preallocated slots, each a work request with its scatter/gather list
+ * behind it, patched in place. The library copies a chain when it is posted, so the next one starts at the first slot
+ * again. {@code ibv_send_wr} and {@code ibv_recv_wr} begin alike.
  */
 abstract sealed class WrChain permits SendChain, RecvChain {
     final MemorySegment memory;

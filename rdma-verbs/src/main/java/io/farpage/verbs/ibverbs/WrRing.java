@@ -1,8 +1,9 @@
 package io.farpage.verbs.ibverbs;
 
 /**
- * The work requests outstanding on one queue, oldest first, with the caller's ids. Each has a sequence number that is never used twice while the
- * device is open, so the number alone identifies a completion from before a reset of its queue pair.
+ * The work requests outstanding on one queue, oldest first, with the caller's ids. Each has a sequence number that is
+ * never used twice while the device is open, so the number alone identifies a completion from before a reset of its
+ * queue pair.
  *
  * <p>The completion of a work request completes all before it, as verbs promise for unsignaled ones.
  */

@@ -11,10 +11,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The native buffers of a device's connections and queue pairs. A buffer that is given back serves the next one of its size, so links that come and go
- * need no more memory than the most that were open at once; a garbage collection, which would have to free the buffers otherwise, is rare by design.
- * Buffers are cleared when they are given back: what arrived on an encrypted connection does not outlive it. The pool holds its memory as long as the
- * device is reachable. Thread-safe; for the control path.
+ * The native buffers of a device's connections and queue pairs. A buffer that is given back serves the next one of its
+ * size, so links that come and go need no more memory than the most that were open at once; a garbage collection, which
+ * would have to free the buffers otherwise, is rare by design. Buffers are cleared when they are given back: what
+ * arrived on an encrypted connection does not outlive it. The pool holds its memory as long as the device is reachable.
+ * Thread-safe; for the control path.
  */
 final class BufferPool {
     private static final long ALIGNMENT = 64;

@@ -10,6 +10,7 @@ import java.util.Optional;
  * @param hello what it said
  * @param from where the connection comes from
  * @param fd its connection
- * @param tls the server's side of an encrypted connection, whose handshake has not begun; empty if the connection is plain
+ * @param tls the server's side of an encrypted connection, whose handshake has not begun; empty if the connection is
+ *     plain
  */
 record Caller(Hello hello, InetAddress from, int fd, Optional<TlsStream> tls) {}

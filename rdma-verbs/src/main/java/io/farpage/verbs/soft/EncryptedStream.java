@@ -9,9 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bytes of a connection under TLS 1.3. Headers and short payloads share a record, since every record costs a tag and a call; a record's worth of
- * payload is encrypted from where it is. What arrives is decrypted to where it belongs. A receive call is made at most once for each call of this class, so a
- * peer that sends a byte at a time holds no thread longer than over plain TCP.
+ * The bytes of a connection under TLS 1.3. Headers and short payloads share a record, since every record costs a tag
+ * and a call; a record's worth of payload is encrypted from where it is. What arrives is decrypted to where it belongs.
+ * A receive call is made at most once for each call of this class, so a peer that sends a byte at a time holds no
+ * thread longer than over plain TCP.
  */
 final class EncryptedStream implements SocketStream {
     private static final Logger LOG = LoggerFactory.getLogger(EncryptedStream.class);
@@ -43,7 +44,8 @@ final class EncryptedStream implements SocketStream {
     /**
      * Continues the TLS handshake.
      *
-     * @return 1 once it is complete, -EAGAIN if the peer's part has not come, 0 if the peer has gone, or a negative error number
+     * @return 1 once it is complete, -EAGAIN if the peer's part has not come, 0 if the peer has gone, or a negative
+     *     error number
      */
     long handshake(int flags) {
         int step = tls.handshake();

@@ -17,7 +17,10 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A connection that was accepted, has not yet found its queue pair and, if that asks for it, has not proven itself. Driven by the listener's thread, without blocking. */
+/**
+ * A connection that was accepted, has not yet found its queue pair and, if that asks for it, has not proven itself.
+ * Driven by the listener's thread, without blocking.
+ */
 final class Handshake {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
 
@@ -71,7 +74,10 @@ final class Handshake {
         return hello.isEmpty();
     }
 
-    /** Whether the hello has arrived and waits for its queue pair to get ready. A caller that has yet to prove itself is a stranger, and not parked. */
+    /**
+     * Whether the hello has arrived and waits for its queue pair to get ready. A caller that has yet to prove itself is
+     * a stranger, and not parked.
+     */
     boolean isParked() {
         return hello.isPresent() && expected.isEmpty();
     }
@@ -109,7 +115,10 @@ final class Handshake {
         return true;
     }
 
-    /** Receives what is there, up to {@code size} bytes in all. Returns whether there are as many; closes the connection if there never will be. */
+    /**
+     * Receives what is there, up to {@code size} bytes in all. Returns whether there are as many; closes the connection
+     * if there never will be.
+     */
     private boolean receive(int size) {
         long result = SocketIo.recv(errno, fd, bytes.address() + received, size - received, SocketIo.MSG_DONTWAIT);
         if (result == -Errno.EAGAIN || result == -Errno.EINTR) {

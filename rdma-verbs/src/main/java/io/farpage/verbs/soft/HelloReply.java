@@ -34,9 +34,14 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         NOT_READY,
         /** The queue pair has a connection from its peer already. */
         BUSY,
-        /** Not an end: the responder's nonce and its proof follow this reply, and the caller is to send its own proof. */
+        /**
+         * Not an end: the responder's nonce and its proof follow this reply, and the caller is to send its own proof.
+         */
         PROVE,
-        /** One side has a secret of the link and the other has none, or the proof is not of the secret that the queue pair has. */
+        /**
+         * One side has a secret of the link and the other has none, or the proof is not of the secret that the queue
+         * pair has.
+         */
         NOT_PROVEN,
         /** The caller requires encryption, and the called side has no library for it. */
         NOT_ENCRYPTED

@@ -14,8 +14,9 @@ import io.farpage.verbs.WorkCompletion;
 /**
  * The half of a queue pair that sends requests: when it sends, receives, gives up and completes.
  *
- * <p>Its monitor guards send queue and connection. The monitor is hardly ever contended: deregistration and close take it to wait for a poll in
- * progress. A caller that needs several steps at once synchronizes on this object. Only {@link #sends()} is used without it, by the thread that posts.
+ * <p>Its monitor guards send queue and connection. The monitor is hardly ever contended: deregistration and close take
+ * it to wait for a poll in progress. A caller that needs several steps at once synchronizes on this object. Only
+ * {@link #sends()} is used without it, by the thread that posts.
  */
 final class Initiator {
     private static final int EINVAL = 22;
@@ -250,7 +251,10 @@ final class Initiator {
         }
     }
 
-    /** When the queue pair has to be polled even if its socket does not become readable (nanoTime); not after {@code latest}. */
+    /**
+     * When the queue pair has to be polled even if its socket does not become readable (nanoTime); not after
+     * {@code latest}.
+     */
     long due(long now, long latest) {
         if (!pending.hasSends()) {
             return latest;
@@ -275,8 +279,8 @@ final class Initiator {
     }
 
     /**
-     * Sleeps in the call that receives the next reply, for {@link InitiatorConnection#LONGEST_SLEEP} at most. Only if all requests that are posted are sent,
-     * and the queue pair need not be polled before that.
+     * Sleeps in the call that receives the next reply, for {@link InitiatorConnection#LONGEST_SLEEP} at most. Only if
+     * all requests that are posted are sent, and the queue pair need not be polled before that.
      *
      * @return whether it could sleep
      */
@@ -295,8 +299,8 @@ final class Initiator {
     }
 
     /**
-     * The channel woke for this connection's socket. If no reply is expected on it, it is broken or closed: the channel stops watching it, since it would
-     * end every sleep at once, and the next request finds the failure.
+     * The channel woke for this connection's socket. If no reply is expected on it, it is broken or closed: the channel
+     * stops watching it, since it would end every sleep at once, and the next request finds the failure.
      *
      * @return whether the socket is watched no longer
      */

@@ -22,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connection that a queue pair opens to its peer, up to the point where requests may be sent. Never blocks: {@link #advance} is
- * called again and again. A connection that is refused or lost before that point is tried again after a pause, as the reliable
- * connected transport repeats packets until its retries are used up; the thread that waits for the connection decides how long.
+ * The connection that a queue pair opens to its peer, up to the point where requests may be sent. Never blocks:
+ * {@link #advance} is called again and again. A connection that is refused or lost before that point is tried again
+ * after a pause, as the reliable connected transport repeats packets until its retries are used up; the thread that
+ * waits for the connection decides how long.
  */
 final class InitiatorConnection {
     private enum Phase {
@@ -43,7 +44,9 @@ final class InitiatorConnection {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(InitiatorConnection.class);
-    /** The longest sleep in a receive call. A thread that needs the queue pair's lock waits for the end of such a sleep. */
+    /**
+     * The longest sleep in a receive call. A thread that needs the queue pair's lock waits for the end of such a sleep.
+     */
     static final Duration LONGEST_SLEEP = Duration.ofMillis(100);
 
     private static final long FIRST_PAUSE_NANOS = 1_000_000;
@@ -110,7 +113,10 @@ final class InitiatorConnection {
         return stream == null ? -Errno.ENOTCONN : stream.send(requests, SocketIo.MSG_DONTWAIT);
     }
 
-    /** Sends what {@link #send} took and the socket had no space for. Returns bytes sent, or a negative error number if none was. */
+    /**
+     * Sends what {@link #send} took and the socket had no space for. Returns bytes sent, or a negative error number if
+     * none was.
+     */
     long flush() {
         return stream == null ? -Errno.ENOTCONN : stream.flush(SocketIo.MSG_DONTWAIT);
     }
@@ -135,7 +141,10 @@ final class InitiatorConnection {
         return accepted;
     }
 
-    /** When {@link #advance} has to be called even if the socket stays silent (nanoTime); {@code otherwise} if it need not. */
+    /**
+     * When {@link #advance} has to be called even if the socket stays silent (nanoTime); {@code otherwise} if it need
+     * not.
+     */
     long nextAttempt(long otherwise) {
         return phase == Phase.PAUSED ? pausedUntil : otherwise;
     }
@@ -339,8 +348,8 @@ final class InitiatorConnection {
     }
 
     /**
-     * Makes the channel wake when this connection can continue. The channel watches a socket from the first sleep with work outstanding on it;
-     * before that, nothing that arrives matters to a thread that sleeps.
+     * Makes the channel wake when this connection can continue. The channel watches a socket from the first sleep with
+     * work outstanding on it; before that, nothing that arrives matters to a thread that sleeps.
      *
      * @param initiator whose connection this is
      * @param sendBlocked whether there is something to send that the socket's buffer has no space for

@@ -3,9 +3,9 @@ package io.farpage.verbs.soft;
 import io.farpage.verbs.QpOptions.Retries;
 
 /**
- * Decides when an initiator has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an operation that
- * needs a receive at the peer also rnr_retry × the peer's min_rnr_timer, without limit if rnr_retry is 7.
- * Reads the clock only now and then, so that it costs a spinning poll nothing.
+ * Decides when an initiator has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an
+ * operation that needs a receive at the peer also rnr_retry × the peer's min_rnr_timer, without limit if rnr_retry is
+ * 7. Reads the clock only now and then, so that it costs a spinning poll nothing.
  */
 final class InitiatorTimer {
     private static final int CALLS_PER_CLOCK_READ = 64;

@@ -23,9 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Accepts connections, receives their hello and gives them to their queue pairs, on a thread of its own. Handshakes are bounded in number and time, so
- * that strangers cannot exhaust descriptors: when there are too many, {@link Newcomers} says which ends. The thread ends only when the device
- * is closed; after a failure it pauses and continues.
+ * Accepts connections, receives their hello and gives them to their queue pairs, on a thread of its own. Handshakes are
+ * bounded in number and time, so that strangers cannot exhaust descriptors: when there are too many, {@link Newcomers}
+ * says which ends. The thread ends only when the device is closed; after a failure it pauses and continues.
  */
 final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
@@ -34,7 +34,10 @@ final class Listener implements AutoCloseable {
     private static final long PAUSE_MILLIS = 100;
     private static final long LOG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Loaded before the first connection comes: loading a class takes a descriptor, and one that failed to load once stays unusable. */
+    /**
+     * Loaded before the first connection comes: loading a class takes a descriptor, and one that failed to load once
+     * stays unusable.
+     */
     private static final List<Class<?>> NEEDED = List.of(
             Handshake.class,
             Handshake.Terms.class,
@@ -212,7 +215,10 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    /** Begins the handshake of a connection. Returns its descriptor, or a negative error number if there is no connection. */
+    /**
+     * Begins the handshake of a connection. Returns its descriptor, or a negative error number if there is no
+     * connection.
+     */
     private int admit(int connection) {
         int accepted = connection >= 0 ? leaveReserve(connection) : connection;
         if (accepted < 0) {
@@ -234,8 +240,9 @@ final class Listener implements AutoCloseable {
     }
 
     /**
-     * A connection whose descriptor lies in the reserve gets that of a stranger, which is ended: if both kept theirs, every other connection would take one
-     * of the reserve. Returns the descriptor; if there is none, closes the connection and returns a negative error number.
+     * A connection whose descriptor lies in the reserve gets that of a stranger, which is ended: if both kept theirs,
+     * every other connection would take one of the reserve. Returns the descriptor; if there is none, closes the
+     * connection and returns a negative error number.
      */
     private int leaveReserve(int accepted) {
         if (!DescriptorReserve.contains(accepted, DescriptorReserve.LINKS)) {
@@ -250,7 +257,10 @@ final class Listener implements AutoCloseable {
         return descriptor;
     }
 
-    /** Whether the address that a connection comes from is on the list, if there is one. Nothing is read from the others. */
+    /**
+     * Whether the address that a connection comes from is on the list, if there is one. Nothing is read from the
+     * others.
+     */
     private boolean isAdmitted(InetAddress from) {
         SoftOptions.Admission admission = device.options().admission();
         if (admission.admits(from)) {

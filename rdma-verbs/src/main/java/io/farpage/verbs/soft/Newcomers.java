@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The connections that are in their handshake, oldest first. When there are too many, one ends of the address that has the most: so a flood from one
- * address ends its own connections and not those of other peers. An IPv6 address counts by its /64. Used by the listener's thread.
+ * The connections that are in their handshake, oldest first. When there are too many, one ends of the address that has
+ * the most: so a flood from one address ends its own connections and not those of other peers. An IPv6 address counts
+ * by its /64. Used by the listener's thread.
  */
 final class Newcomers {
     private static final int PREFIX_BYTES = 8;
@@ -46,7 +47,10 @@ final class Newcomers {
         return all;
     }
 
-    /** Silent connections go before those that have yet to prove themselves, and these before those that wait for their queue pair. */
+    /**
+     * Silent connections go before those that have yet to prove themselves, and these before those that wait for their
+     * queue pair.
+     */
     private Optional<Handshake> removeHeaviest(boolean parkedToo) {
         Map<InetAddress, Integer> counts = new HashMap<>();
         all.forEach(each -> counts.merge(group(each.from()), 1, Integer::sum));

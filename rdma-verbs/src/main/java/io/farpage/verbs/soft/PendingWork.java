@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
 /**
- * Whether a poll has anything to do for a queue pair, so that polling costs an idle one a field read. Set by any thread, cleared by the thread that
- * polls.
+ * Whether a poll has anything to do for a queue pair, so that polling costs an idle one a field read. Set by any
+ * thread, cleared by the thread that polls.
  */
 final class PendingWork {
     private final QpQueues queues;

@@ -4,7 +4,10 @@ import io.farpage.linux.crypto.LibSsl;
 import io.farpage.linux.crypto.TlsException;
 import io.farpage.linux.crypto.TlsStream;
 
-/** The key with which the two ends of one connection begin TLS: only they can derive it, and it is never used for another connection. */
+/**
+ * The key with which the two ends of one connection begin TLS: only they can derive it, and it is never used for
+ * another connection.
+ */
 final class PreSharedKey {
     private final byte[] bytes;
 

@@ -11,12 +11,14 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The proofs of one queue pair: HMAC-SHA256 under the link's secret over a label for the side, the hello with the caller's nonce, and the responder's
- * nonce. The labels keep a proof of one side from being returned as the other's, and tell whether the connection is encrypted, so that no party between
- * the two can have it go on in the clear; the nonces keep a proof from being replayed. The caller's and the responder's
- * proofs are made by different threads, so a queue pair has two of these.
+ * The proofs of one queue pair: HMAC-SHA256 under the link's secret over a label for the side, the hello with the
+ * caller's nonce, and the responder's nonce. The labels keep a proof of one side from being returned as the other's,
+ * and tell whether the connection is encrypted, so that no party between the two can have it go on in the clear; the
+ * nonces keep a proof from being replayed. The caller's and the responder's proofs are made by different threads, so a
+ * queue pair has two of these.
  *
- * <p>Built on a control thread: the first use of a MAC loads classes and takes milliseconds, later ones a few microseconds.
+ * <p>Built on a control thread: the first use of a MAC loads classes and takes milliseconds, later ones a few
+ * microseconds.
  */
 final class Proof {
     private static final byte[] RESPONDER = label("responder");

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a queue pair and the attributes that its transitions set (IBTA volume 1, section 10.3). Written under its own lock, read without one by
- * any thread.
+ * The state of a queue pair and the attributes that its transitions set (IBTA volume 1, section 10.3). Written under
+ * its own lock, read without one by any thread.
  */
 final class QpLifecycle {
     private static final int EINVAL = 22;
@@ -120,7 +120,10 @@ final class QpLifecycle {
         state = QpState.RTR;
     }
 
-    /** Moves to ERR, which is legal in every state, unless the queue pair is closed; polling then flushes what is outstanding. Any thread. */
+    /**
+     * Moves to ERR, which is legal in every state, unless the queue pair is closed; polling then flushes what is
+     * outstanding. Any thread.
+     */
     void fail() {
         synchronized (this) {
             if (!closed) {
@@ -139,8 +142,9 @@ final class QpLifecycle {
     }
 
     /**
-     * Discards the peer and begins another generation, with a PSN of its own. Both connections have ended. A responder that refused a request while the
-     * queue pair was being reset has moved it to ERR: that failure belongs to the generation that ends.
+     * Discards the peer and begins another generation, with a PSN of its own. Both connections have ended. A responder
+     * that refused a request while the queue pair was being reset has moved it to ERR: that failure belongs to the
+     * generation that ends.
      */
     synchronized void renew() {
         state = QpState.RESET;

@@ -5,10 +5,11 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Tells whether a thread still uses regions that it found earlier. The count is odd while the thread works with registered memory, even in between.
+ * Tells whether a thread still uses regions that it found earlier. The count is odd while the thread works with
+ * registered memory, even in between.
  *
- * <p>{@link #enter} is a full fence. A thread that removes a region from the table with a volatile write and then reads an even count knows that the
- * other thread does not use that region and cannot find it any more.
+ * <p>{@link #enter} is a full fence. A thread that removes a region from the table with a volatile write and then reads
+ * an even count knows that the other thread does not use that region and cannot find it any more.
  */
 final class Quiescence {
     private static final VarHandle COUNT;

@@ -74,7 +74,9 @@ final class ReceiveCompletions {
         return consumed == produced;
     }
 
-    /** Moves completions to {@code into} from {@code count} on, dropping those of queue pairs that were reset or closed. */
+    /**
+     * Moves completions to {@code into} from {@code count} on, dropping those of queue pairs that were reset or closed.
+     */
     int drain(WorkCompletion[] into, int count) {
         long at = consumed;
         long end = produced;

@@ -4,8 +4,8 @@ import io.farpage.verbs.QueueFullException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Posted receives, oldest first: handed over from the thread that posts to the responders that fill them in. A slot is free again
- * when its completion has been polled, so completions never outnumber slots.
+ * Posted receives, oldest first: handed over from the thread that posts to the responders that fill them in. A slot is
+ * free again when its completion has been polled, so completions never outnumber slots.
  */
 final class ReceiveQueue {
     static final int NONE = -1;

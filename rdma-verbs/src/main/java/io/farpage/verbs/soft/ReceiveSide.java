@@ -87,7 +87,8 @@ final class ReceiveSide {
     }
 
     /**
-     * Completes the receives that are left in ERR, behind those that a responder completed. Called only when no responder uses a receive.
+     * Completes the receives that are left in ERR, behind those that a responder completed. Called only when no
+     * responder uses a receive.
      *
      * @return the number of completions in {@code into}
      */

@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells of the connections that a device refuses: the listener of each, the log of at most ten in a second, since a stranger may try again in a loop.
- * Thread-safe.
+ * Tells of the connections that a device refuses: the listener of each, the log of at most ten in a second, since a
+ * stranger may try again in a loop. Thread-safe.
  */
 final class Refusals {
     private static final Logger LOG = LoggerFactory.getLogger(Refusals.class);
@@ -31,7 +31,10 @@ final class Refusals {
         listener.refused(connection);
     }
 
-    /** A connection was refused that a peer in order makes, too, when both ends make a link anew. The log has no line of it. */
+    /**
+     * A connection was refused that a peer in order makes, too, when both ends make a link anew. The log has no line of
+     * it.
+     */
     void declined(RefusedConnection connection) {
         listener.refused(connection);
     }

@@ -35,7 +35,10 @@ final class RegionTable {
         return region;
     }
 
-    /** Whether {@code key} opens {@code length} bytes at {@code address} for all of {@code accessBits}. Zero bytes need no key. */
+    /**
+     * Whether {@code key} opens {@code length} bytes at {@code address} for all of {@code accessBits}. Zero bytes need
+     * no key.
+     */
     boolean permits(int key, long address, int length, int accessBits) {
         if (length == 0) {
             return true;

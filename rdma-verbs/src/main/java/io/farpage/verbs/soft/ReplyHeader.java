@@ -28,8 +28,8 @@ final class ReplyHeader {
     /**
      * Checks the reply at {@code offset} against the request that it must answer.
      *
-     * @return {@link WcStatus#SUCCESS}, the refusal, or {@link WcStatus#BAD_RESP_ERR} if it does not answer that request or is
-     *     malformed
+     * @return {@link WcStatus#SUCCESS}, the refusal, or {@link WcStatus#BAD_RESP_ERR} if it does not answer that
+     *     request or is malformed
      */
     static WcStatus check(MemorySegment bytes, long offset, int requestOpcode, int psn, int length) {
         int opcode = Byte.toUnsignedInt(bytes.get(JAVA_BYTE, offset));

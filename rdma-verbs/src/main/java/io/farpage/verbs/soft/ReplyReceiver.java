@@ -7,9 +7,9 @@ import io.farpage.verbs.WcStatus;
 /**
  * Receives the replies to a queue pair's requests. Guarded by the queue pair's lock.
  *
- * <p>Replies come in the order of requests, so the destination of every byte is known before it arrives: one receive scatters headers and pages of
- * many replies to their destinations. A reply that is not the expected one ends the connection. Bytes behind it can land only in the destinations of
- * work requests that then fail.
+ * <p>Replies come in the order of requests, so the destination of every byte is known before it arrives: one receive
+ * scatters headers and pages of many replies to their destinations. A reply that is not the expected one ends the
+ * connection. Bytes behind it can land only in the destinations of work requests that then fail.
  */
 final class ReplyReceiver {
     private static final int BUFFERS = 128;

@@ -6,7 +6,10 @@ import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
 import org.jspecify.annotations.Nullable;
 
-/** Checks and executes requests against registered memory and posted receives, as a NIC's responder does. Owned by one responder. */
+/**
+ * Checks and executes requests against registered memory and posted receives, as a NIC's responder does. Owned by one
+ * responder.
+ */
 final class RequestExecutor {
     private static final long LONGEST_WAIT_NANOS = 100_000_000;
 
@@ -189,8 +192,8 @@ final class RequestExecutor {
     }
 
     /**
-     * Sends the replies that wait, if this request could change the memory that they come from, or if it is going to wait for
-     * {@code length} bytes that have not arrived.
+     * Sends the replies that wait, if this request could change the memory that they come from, or if it is going to
+     * wait for {@code length} bytes that have not arrived.
      */
     private boolean flushBefore(int length) {
         return (!replies.hasMemory() && length <= requests.available()) || replies.flush();

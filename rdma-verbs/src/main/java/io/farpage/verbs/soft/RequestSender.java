@@ -3,7 +3,10 @@ package io.farpage.verbs.soft;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
 
-/** Sends the posted requests of a queue pair, as many with one call as fit, without blocking. Guarded by the queue pair's lock. */
+/**
+ * Sends the posted requests of a queue pair, as many with one call as fit, without blocking. Guarded by the queue
+ * pair's lock.
+ */
 final class RequestSender {
     private static final int BUFFERS = 128;
     private static final long BYTES = 256 * 1024;

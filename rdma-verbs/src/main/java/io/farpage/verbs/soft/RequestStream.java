@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
 /**
- * The incoming bytes of one connection. One receive call returns many requests. The part of a payload that did not arrive with its header is received
- * straight into its destination. Owned by one responder.
+ * The incoming bytes of one connection. One receive call returns many requests. The part of a payload that did not
+ * arrive with its header is received straight into its destination. Owned by one responder.
  */
 final class RequestStream {
     static final int CAPACITY = 64 * 1024;

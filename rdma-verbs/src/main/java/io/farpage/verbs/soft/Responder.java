@@ -11,7 +11,10 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Serves the connection that the peer of a queue pair opened, in a thread of its own, until it ends or a request is refused. */
+/**
+ * Serves the connection that the peer of a queue pair opened, in a thread of its own, until it ends or a request is
+ * refused.
+ */
 final class Responder {
     private static final Logger LOG = LoggerFactory.getLogger(Responder.class);
 
@@ -53,7 +56,10 @@ final class Responder {
                 .unstarted(this::run);
     }
 
-    /** If this throws, since the system has no thread left, the connection stays the caller's and the responder is unusable. */
+    /**
+     * If this throws, since the system has no thread left, the connection stays the caller's and the responder is
+     * unusable.
+     */
     void start() {
         try {
             thread.start();

@@ -8,7 +8,10 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The connection that a peer opened: its requests, the replies to them, and the end of both. Used by one responder; any thread may stop it. */
+/**
+ * The connection that a peer opened: its requests, the replies to them, and the end of both. Used by one responder; any
+ * thread may stop it.
+ */
 final class ResponderConnection {
     private static final long LINGER_NANOS = 500_000_000;
     private static final Logger LOG = LoggerFactory.getLogger(ResponderConnection.class);
@@ -96,7 +99,10 @@ final class ResponderConnection {
         }
     }
 
-    /** Sends nothing more, and discards what the peer still sends: closing with unread bytes would reset the connection and could overtake a refusal. */
+    /**
+     * Sends nothing more, and discards what the peer still sends: closing with unread bytes would reset the connection
+     * and could overtake a refusal.
+     */
     void linger() {
         Sockets.shutdown(errno, fd, Sockets.SHUT_WR);
         quiescence.leave();

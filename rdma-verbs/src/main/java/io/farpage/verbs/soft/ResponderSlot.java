@@ -3,7 +3,10 @@ package io.farpage.verbs.soft;
 import io.farpage.verbs.VerbsException;
 import org.jspecify.annotations.Nullable;
 
-/** The responder of a queue pair: one at most, for the one connection of its peer. Thread-safe; its lock is held for moments only. */
+/**
+ * The responder of a queue pair: one at most, for the one connection of its peer. Thread-safe; its lock is held for
+ * moments only.
+ */
 final class ResponderSlot {
     private static final long JOIN_NANOS = 5_000_000_000L;
 
@@ -19,8 +22,8 @@ final class ResponderSlot {
     }
 
     /**
-     * Gives a caller's connection to a new responder, if {@link QpLifecycle#judge} still allows it. If not, or if it throws, the connection stays with the
-     * method's caller.
+     * Gives a caller's connection to a new responder, if {@link QpLifecycle#judge} still allows it. If not, or if it
+     * throws, the connection stays with the method's caller.
      *
      * @param beforeStart what to do before the responder reads from the connection
      */
@@ -56,7 +59,10 @@ final class ResponderSlot {
         }
     }
 
-    /** Ends the connection and waits until its responder has ended. The queue pair is in a state in which no other starts. */
+    /**
+     * Ends the connection and waits until its responder has ended. The queue pair is in a state in which no other
+     * starts.
+     */
     void end() {
         Responder ending;
         synchronized (this) {

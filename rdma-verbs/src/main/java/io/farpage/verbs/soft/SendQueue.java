@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
 /**
- * The send work requests of a queue pair: a ring that is also the output queue, since each slot holds its encoded request. Positions
- * only ever grow; {@code head ≤ acked ≤ sent ≤ posted ≤ prepared}.
+ * The send work requests of a queue pair: a ring that is also the output queue, since each slot holds its encoded
+ * request. Positions only ever grow; {@code head ≤ acked ≤ sent ≤ posted ≤ prepared}.
  */
 final class SendQueue {
     private static final int EINVAL = 22;

@@ -7,11 +7,12 @@ import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
 
 /**
- * An epoll descriptor over two kinds of descriptors: the initiator sockets of the queue pairs that complete to this channel, where replies arrive, and
- * an event descriptor that responders signal.
+ * An epoll descriptor over two kinds of descriptors: the initiator sockets of the queue pairs that complete to this
+ * channel, where replies arrive, and an event descriptor that responders signal.
  *
- * <p>The expiry of an initiator's timer makes no descriptor readable. So a thread that polls the channel among other descriptors also has to poll the
- * completion queue now and then while work is outstanding; {@link #await} does so by itself.
+ * <p>The expiry of an initiator's timer makes no descriptor readable. So a thread that polls the channel among other
+ * descriptors also has to poll the completion queue now and then while work is outstanding; {@link #await} does so by
+ * itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
     private static final int EVENTS = 16;

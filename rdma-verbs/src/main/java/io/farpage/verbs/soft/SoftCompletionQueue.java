@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete receives; a poll reads them from
- * {@link ReceiveCompletions}.
+ * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete
+ * receives; a poll reads them from {@link ReceiveCompletions}.
  */
 final class SoftCompletionQueue implements CompletionQueue {
     private static final int ENOMEM = 12;
@@ -29,10 +29,11 @@ final class SoftCompletionQueue implements CompletionQueue {
     private int first;
 
     /**
-     * Whether the next poll may leave the sockets out. A caller polls between arming and sleeping, to find what arrived before it armed. A reply that
-     * waits in a socket ends the sleep at once, so reading the socket in that poll is a system call for nothing. One poll may be left out after a post,
-     * and after each poll that read the sockets, so that a caller that polls and never sleeps still gets its completions. After a sleep that a
-     * reply ended, the next poll reads the sockets.
+     * Whether the next poll may leave the sockets out. A caller polls between arming and sleeping, to find what arrived
+     * before it armed. A reply that waits in a socket ends the sleep at once, so reading the socket in that poll is a
+     * system call for nothing. One poll may be left out after a post, and after each poll that read the sockets, so
+     * that a caller that polls and never sleeps still gets its completions. After a sleep that a reply ended, the next
+     * poll reads the sockets.
      */
     private boolean resting;
 
@@ -181,7 +182,10 @@ final class SoftCompletionQueue implements CompletionQueue {
         }
     }
 
-    /** The initiator of the only queue pair that can complete something to these queues; null if there are several, or none. */
+    /**
+     * The initiator of the only queue pair that can complete something to these queues; null if there are several, or
+     * none.
+     */
     static @Nullable Initiator onlyActive(SoftCompletionQueue[] queues) {
         Initiator only = null;
         int seen = 0;

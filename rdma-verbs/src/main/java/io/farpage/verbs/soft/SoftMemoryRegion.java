@@ -25,7 +25,10 @@ final class SoftMemoryRegion implements MemoryRegion {
         this.accessBits = AccessFlag.bits(access);
     }
 
-    /** Whether {@code bytes} bytes at {@code from} lie within and all of {@code bits} are granted. Any values may be asked for. */
+    /**
+     * Whether {@code bytes} bytes at {@code from} lie within and all of {@code bits} are granted. Any values may be
+     * asked for.
+     */
     boolean permits(long from, int bytes, int bits) {
         return covers(address, length, from, bytes) && (accessBits & bits) == bits;
     }

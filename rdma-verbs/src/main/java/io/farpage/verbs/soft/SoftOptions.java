@@ -26,7 +26,8 @@ public record SoftOptions(Listening listening, Responders responders, Admission 
     /**
      * Whether connections are encrypted (TLS 1.3). A connection is encrypted if either end requires it.
      *
-     * @param required whether this end requires it; each queue pair then needs a secret ({@link io.farpage.verbs.QueuePair#requireProof})
+     * @param required whether this end requires it; each queue pair then needs a secret
+     *     ({@link io.farpage.verbs.QueuePair#requireProof})
      * @param library libssl; the system's {@code libssl.so.3} if empty
      */
     public record Encryption(boolean required, Optional<Path> library) {
@@ -42,7 +43,8 @@ public record SoftOptions(Listening listening, Responders responders, Admission 
      *
      * @param address address and port; port 0 lets the system choose
      * @param advertised address that is published to peers (the device's GID); empty for that of {@code address}
-     * @param socketBuffer bytes of each connection's send and receive buffer; 0 leaves the size to the system, which adapts it
+     * @param socketBuffer bytes of each connection's send and receive buffer; 0 leaves the size to the system, which
+     *     adapts it
      */
     public record Listening(InetSocketAddress address, Optional<InetAddress> advertised, int socketBuffer) {
         public Listening {

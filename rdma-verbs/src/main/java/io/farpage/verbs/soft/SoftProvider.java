@@ -14,7 +14,10 @@ import io.farpage.verbs.VerbsProvider;
 import java.util.List;
 import java.util.Set;
 
-/** Verbs in user space over TCP. Its one device is {@code soft0}; opening it several times gives devices that share nothing. */
+/**
+ * Verbs in user space over TCP. Its one device is {@code soft0}; opening it several times gives devices that share
+ * nothing.
+ */
 public final class SoftProvider implements VerbsProvider {
     /** Name of the device. */
     public static final String DEVICE = "soft0";

@@ -10,7 +10,8 @@ import io.farpage.verbs.WorkCompletion;
 import java.util.Optional;
 
 /**
- * A reliable-connected queue pair: the initiator, the responder and the receives, and the transitions that concern all of them.
+ * A reliable-connected queue pair: the initiator, the responder and the receives, and the transitions that concern all
+ * of them.
  *
  * <p>The initiator's monitor is held over a transition, so that no request is sent meanwhile.
  */

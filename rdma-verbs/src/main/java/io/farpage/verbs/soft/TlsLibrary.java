@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Each libssl that this process was asked for, loaded once. Loading binds dozens of functions and takes tenths of a second, so no thread that moves pages or
- * accepts connections waits for it. Thread-safe.
+ * Each libssl that this process was asked for, loaded once. Loading binds dozens of functions and takes tenths of a
+ * second, so no thread that moves pages or accepts connections waits for it. Thread-safe.
  */
 final class TlsLibrary {
     private static final Map<Optional<Path>, CompletableFuture<LibSsl.Loading>> LOADED = new ConcurrentHashMap<>();

@@ -21,8 +21,9 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * Accesses with forged and foreign keys, in bursts: not a byte of the target or of this side changes, and each access ends with a refusal. Between the
- * bursts a queue pair that was connected before the first of them WRITEs and READs with the right key, so a refusal is no outage.
+ * Accesses with forged and foreign keys, in bursts: not a byte of the target or of this side changes, and each access
+ * ends with a refusal. Between the bursts a queue pair that was connected before the first of them WRITEs and READs
+ * with the right key, so a refusal is no outage.
  */
 public abstract class ForgedAccessContract {
     private static final int PAIRS = 16;
@@ -97,7 +98,10 @@ public abstract class ForgedAccessContract {
             }
         }
 
-        /** One access on each of {@code count} fresh connections; some have a rightful WRITE behind them, which must not be done either. */
+        /**
+         * One access on each of {@code count} fresh connections; some have a rightful WRITE behind them, which must not
+         * be done either.
+         */
         void burst(int count) {
             int completions = 0;
             for (int i = 0; i < count; i++) {

@@ -13,9 +13,9 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * The memory that forged accesses aim at, cut up as a node's pool is: a header to be read, two spaces side by side with a key each, memory with fewer
- * rights, staging memory without remote access, a region of another protection domain, one that was deregistered, and unregistered pages around all of
- * them. A copy of all bytes tells what they must be.
+ * The memory that forged accesses aim at, cut up as a node's pool is: a header to be read, two spaces side by side with
+ * a key each, memory with fewer rights, staging memory without remote access, a region of another protection domain,
+ * one that was deregistered, and unregistered pages around all of them. A copy of all bytes tells what they must be.
  */
 final class ForgedPool {
     static final int PAGE = 4096;

@@ -88,7 +88,10 @@ public abstract class NotificationContract {
         }
     }
 
-    /** As a thread does that turns and sleeps: what ended a sleep must be there in the next turn, though that one armed first. */
+    /**
+     * As a thread does that turns and sleeps: what ended a sleep must be there in the next turn, though that one armed
+     * first.
+     */
     @Test
     void shouldGetOnWithOnePollForEachTimeItArms() {
         try (Sleepers pair = new Sleepers(open(), Connected.OPTIONS)) {

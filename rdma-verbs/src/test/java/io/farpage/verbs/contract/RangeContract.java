@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranges of memory that is registered already, each with a key of its own, as a home registers them for each attached node. */
+/**
+ * Ranges of memory that is registered already, each with a key of its own, as a home registers them for each attached
+ * node.
+ */
 public abstract class RangeContract {
     private static final int LENGTH = 4096;
     private static final int OFFSET = 16 * LENGTH;
@@ -92,7 +95,10 @@ public abstract class RangeContract {
         }
     }
 
-    /** Requests are under way all the time: what is written to the memory after the revocation is never read with the old key. */
+    /**
+     * Requests are under way all the time: what is written to the memory after the revocation is never read with the
+     * old key.
+     */
     @Test
     void shouldExecuteNoReadAfterTheKeyIsRevokedWhileReadsAreUnderWay() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {

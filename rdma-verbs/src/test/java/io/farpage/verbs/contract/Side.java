@@ -17,7 +17,10 @@ import java.util.Deque;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** One end of a test: a domain, a completion queue, memory that is registered for everything, and queue pairs. Closes in order. */
+/**
+ * One end of a test: a domain, a completion queue, memory that is registered for everything, and queue pairs. Closes in
+ * order.
+ */
 final class Side implements AutoCloseable {
     static final Set<AccessFlag> ALL = EnumSet.allOf(AccessFlag.class);
     static final int MEMORY = 1 << 20;

@@ -9,8 +9,8 @@ import java.util.Set;
 /**
  * The two devices that a contract test runs between. They may be the same physical device opened twice.
  *
- * <p>A provider that has no device here throws {@code TestAbortedException} (a JUnit assumption) with the reason from its
- * {@link Source}.
+ * <p>A provider that has no device here throws {@code TestAbortedException} (a JUnit assumption) with the reason from
+ * its {@link Source}.
  */
 public interface VerbsFixture extends AutoCloseable {
     /** Side A: where most tests act. */
@@ -19,7 +19,10 @@ public interface VerbsFixture extends AutoCloseable {
     /** Side B: the peer. */
     Device b();
 
-    /** Class of the provider that another process opens side B's device with; it must have a constructor without parameters. */
+    /**
+     * Class of the provider that another process opens side B's device with; it must have a constructor without
+     * parameters.
+     */
     Class<? extends VerbsProvider> provider();
 
     /** Name of the device that another process opens. */
@@ -27,13 +30,16 @@ public interface VerbsFixture extends AutoCloseable {
         return b().name();
     }
 
-    /** Whether registering memory makes all of it resident, so that tests must not register more than the machine has. */
+    /**
+     * Whether registering memory makes all of it resident, so that tests must not register more than the machine has.
+     */
     default boolean pinsMemory() {
         return false;
     }
 
     /**
-     * What these devices may report where the specification says {@code specified}; a fixture of devices known to deviate says how.
+     * What these devices may report where the specification says {@code specified}; a fixture of devices known to
+     * deviate says how.
      */
     default Set<WcStatus> reported(WcStatus specified) {
         return EnumSet.of(specified);
@@ -45,8 +51,9 @@ public interface VerbsFixture extends AutoCloseable {
     }
 
     /**
-     * Whether an answer that is on its way when a later work request fails locally still counts. SoftRoCE of Linux 6.1 drops it: its
-     * requester leaves the ready state first, and no completion comes of the work request that was answered.
+     * Whether an answer that is on its way when a later work request fails locally still counts. SoftRoCE of Linux 6.1
+     * drops it: its requester leaves the ready state first, and no completion comes of the work request that was
+     * answered.
      */
     default boolean takesAnswersAfterALocalError() {
         return true;

@@ -17,7 +17,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each reason why no device is usable that can be brought about without one; the others are brought about in the rig. */
+/**
+ * Each reason why no device is usable that can be brought about without one; the others are brought about in the rig.
+ */
 final class AvailabilityTest {
     private static final long LOCKED = 65_536;
 

@@ -12,8 +12,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The devices named by the system property {@code farpage.rdma.devices}: one, opened twice, or two that reach each other. Without the
- * property the first usable device is taken, and where there is none the test is skipped, saying why.
+ * The devices named by the system property {@code farpage.rdma.devices}: one, opened twice, or two that reach each
+ * other. Without the property the first usable device is taken, and where there is none the test is skipped, saying
+ * why.
  */
 record IbverbsFixture(Device a, Device b) implements VerbsFixture {
     static final String DEVICES = "farpage.rdma.devices";

@@ -15,12 +15,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Prints what {@link IbverbsProvider#probe()} finds, as {@code REASON: detail; fix} or {@code AVAILABLE: devices}: to be run as
- * another user, under other limits, or with other flags of the JVM than the tests are.
+ * Prints what {@link IbverbsProvider#probe()} finds, as {@code REASON: detail; fix} or {@code AVAILABLE: devices}: to
+ * be run as another user, under other limits, or with other flags of the JVM than the tests are.
  *
- * <p>Arguments: {@code library=PATH}, {@code device=NAME}, {@code port=N}, {@code gid_index=N}, {@code pinned=BYTES}; {@code register=BYTES}
- * registers so much with the first device. With {@code -} alone every line of the standard input has the arguments of a probe, and an empty
- * line ends what is printed of it.
+ * <p>Arguments: {@code library=PATH}, {@code device=NAME}, {@code port=N}, {@code gid_index=N}, {@code pinned=BYTES};
+ * {@code register=BYTES} registers so much with the first device. With {@code -} alone every line of the standard input
+ * has the arguments of a probe, and an empty line ends what is printed of it.
  */
 final class ProbeCommand {
     private ProbeCommand() {}

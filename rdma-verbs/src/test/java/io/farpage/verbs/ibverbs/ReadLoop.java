@@ -20,12 +20,12 @@ import java.util.EnumSet;
 import java.util.Locale;
 
 /**
- * READs of 4 KiB between two queue pairs, one after the other or several in flight, timed: the provider's own cost, to be held against
- * perftest's {@code ib_read_lat} and {@code ib_read_bw} on the same device in the same boot.
+ * READs of 4 KiB between two queue pairs, one after the other or several in flight, timed: the provider's own cost, to
+ * be held against perftest's {@code ib_read_lat} and {@code ib_read_bw} on the same device in the same boot.
  *
- * <p>{@code java … io.farpage.verbs.ibverbs.ReadLoop DEVICE PEER_DEVICE} reads lines {@code DEPTH READS} from its input and answers
- * each with one: p50, p99, p99.9 and the maximum in microseconds, READs per second, and bytes allocated per READ; an empty line ends it. Between
- * lines it sleeps, so that a baseline can be measured in turn with it.
+ * <p>{@code java … io.farpage.verbs.ibverbs.ReadLoop DEVICE PEER_DEVICE} reads lines {@code DEPTH READS} from its input
+ * and answers each with one: p50, p99, p99.9 and the maximum in microseconds, READs per second, and bytes allocated per
+ * READ; an empty line ends it. Between lines it sleeps, so that a baseline can be measured in turn with it.
  */
 public final class ReadLoop implements AutoCloseable {
     private static final int PAGE = 4096;
@@ -87,7 +87,9 @@ public final class ReadLoop implements AutoCloseable {
                 .getCurrentThreadAllocatedBytes();
     }
 
-    /** Reads {@code nanos.length} pages, {@code depth} in flight, and notes how long each took from post to completion. */
+    /**
+     * Reads {@code nanos.length} pages, {@code depth} in flight, and notes how long each took from post to completion.
+     */
     private void run(int depth, long[] nanos) {
         long local = here.region.address();
         long remote = there.region.address();

@@ -166,7 +166,10 @@ final class StubDeviceTest {
         device.close();
     }
 
-    /** Raises an event and waits for it. A thread that blocks in read(2) cannot be interrupted, and keeps the device open. */
+    /**
+     * Raises an event and waits for it. A thread that blocks in read(2) cannot be interrupted, and keeps the device
+     * open.
+     */
     private Optional<AsyncEvent> awaitEvent(Device device) throws Exception {
         library.raise();
         CompletableFuture<Optional<AsyncEvent>> event = new CompletableFuture<>();

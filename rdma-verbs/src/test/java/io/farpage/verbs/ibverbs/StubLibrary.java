@@ -12,8 +12,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A libibverbs that the C compiler makes for a test, with one device that is made of its variables: a test sets what the device is like, and reads what
- * it was asked for. Without a compiler the test is skipped.
+ * A libibverbs that the C compiler makes for a test, with one device that is made of its variables: a test sets what
+ * the device is like, and reads what it was asked for. Without a compiler the test is skipped.
  */
 final class StubLibrary {
     static final String DEVICE = "stub0";

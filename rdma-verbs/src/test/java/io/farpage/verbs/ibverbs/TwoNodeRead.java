@@ -28,8 +28,8 @@ import java.util.EnumSet;
 import java.util.Locale;
 
 /**
- * Two machines: one exports pages, the other reads every one of them many times and checks each byte. They tell each other their
- * endpoints over TCP, as agents do through the coordinator.
+ * Two machines: one exports pages, the other reads every one of them many times and checks each byte. They tell each
+ * other their endpoints over TCP, as agents do through the coordinator.
  *
  * <p>{@code TwoNodeRead serve ADDRESS} on one, {@code TwoNodeRead read ADDRESS READS} on the other.
  */

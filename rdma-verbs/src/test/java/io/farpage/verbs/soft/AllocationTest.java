@@ -15,9 +15,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * In steady state neither side allocates anything. The steady state begins when the JVM has compiled the data path: until then compiled code
- * keeps objects that the last compilation removes. How many operations that takes depends on the load of the machine, so the test
- * repeats short rounds until one allocates nothing, and measures after it. An object per operation never lets such a round come.
+ * In steady state neither side allocates anything. The steady state begins when the JVM has compiled the data path:
+ * until then compiled code keeps objects that the last compilation removes. How many operations that takes depends on
+ * the load of the machine, so the test repeats short rounds until one allocates nothing, and measures after it. An
+ * object per operation never lets such a round come.
  */
 final class AllocationTest {
     private static final int ROUND = 10_000;

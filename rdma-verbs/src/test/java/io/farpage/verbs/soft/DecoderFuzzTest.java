@@ -14,10 +14,11 @@ import java.util.EnumSet;
 import java.util.Optional;
 
 /**
- * The decoders take any bytes: they never throw, what they accept is within its ranges, and encoding what they accepted gives back
- * the same bytes.
+ * The decoders take any bytes: they never throw, what they accept is within its ranges, and encoding what they accepted
+ * gives back the same bytes.
  *
- * <p>An ordinary build replays the inputs in {@code src/test/resources}. {@code make fuzz} looks for new ones for a minute.
+ * <p>An ordinary build replays the inputs in {@code src/test/resources}. {@code make fuzz} looks for new ones for a
+ * minute.
  */
 final class DecoderFuzzTest {
     private static MemorySegment bytes(FuzzedDataProvider data, int size) {

@@ -25,7 +25,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When connections are encrypted, and what a party between the two ends can do. Two devices of this process, with a {@link Tap} between them. */
+/**
+ * When connections are encrypted, and what a party between the two ends can do. Two devices of this process, with a
+ * {@link Tap} between them.
+ */
 @Tag("portable")
 final class EncryptionTest {
     private static final int PAGE = 4096;

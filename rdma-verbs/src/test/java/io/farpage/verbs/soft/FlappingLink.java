@@ -14,7 +14,10 @@ import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.TimeUnit;
 
-/** A link between two open devices that is made, used in both directions and ended, again and again, as when a network cannot decide. */
+/**
+ * A link between two open devices that is made, used in both directions and ended, again and again, as when a network
+ * cannot decide.
+ */
 final class FlappingLink implements AutoCloseable {
     /** Small enough for the completion queues to have room for two links. */
     private static final QpOptions OPTIONS =
@@ -82,7 +85,9 @@ final class FlappingLink implements AutoCloseable {
         assertEquals(WcStatus.SUCCESS, one[0].status(), one[0]::toString);
     }
 
-    /** What {@link SoftProvider#nativeBytes} tells of a link that does not flap and is open beside the one that does. */
+    /**
+     * What {@link SoftProvider#nativeBytes} tells of a link that does not flap and is open beside the one that does.
+     */
     static long expected() {
         return 2 * SoftProvider.nativeBytes(QpOptions.DEFAULT);
     }

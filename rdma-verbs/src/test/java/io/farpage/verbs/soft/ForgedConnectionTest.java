@@ -21,8 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Connections of strangers that know the right key and address, and have all numbers of the queue pair right but one, or lack the proof. The requests that
- * they send behind the HELLO, or instead of it, move no byte; the peer that proves the secret is served before and after them.
+ * Connections of strangers that know the right key and address, and have all numbers of the queue pair right but one,
+ * or lack the proof. The requests that they send behind the HELLO, or instead of it, move no byte; the peer that proves
+ * the secret is served before and after them.
  */
 final class ForgedConnectionTest {
     private static final byte OLD = 0x5A;

@@ -21,7 +21,10 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there, leaks nothing. */
+/**
+ * Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there,
+ * leaks nothing.
+ */
 final class HostilePeerTest {
     private static final int ATTACKS = 3_300;
     private static final int PAGE = 4096;

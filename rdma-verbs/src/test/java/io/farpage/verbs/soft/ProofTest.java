@@ -27,7 +27,10 @@ import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The two sides of a connection prove that they hold the link's secret. The peer is a plain socket with its own implementation of the exchange. */
+/**
+ * The two sides of a connection prove that they hold the link's secret. The peer is a plain socket with its own
+ * implementation of the exchange.
+ */
 @Timeout(30)
 final class ProofTest {
     private static final LinkSecret SECRET = secret(1);
@@ -327,7 +330,10 @@ final class ProofTest {
         }
     }
 
-    /** The initiator takes its steps when its completion queue is polled. Fewer bytes than asked for at the end of the connection. */
+    /**
+     * The initiator takes its steps when its completion queue is polled. Fewer bytes than asked for at the end of the
+     * connection.
+     */
     private static byte[] readWhilePolled(CompletionQueue queue, WorkCompletion[] one, DataInputStream in, int size)
             throws IOException {
         byte[] bytes = new byte[size];

@@ -25,7 +25,10 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Assumptions;
 
-/** A raw peer of a queue pair that encrypts: proves itself with an HMAC of its own, and leaves TLS to {@code openssl s_client}. */
+/**
+ * A raw peer of a queue pair that encrypts: proves itself with an HMAC of its own, and leaves TLS to
+ * {@code openssl s_client}.
+ */
 final class ProvenCaller implements AutoCloseable {
     private static final Path OPENSSL = Path.of("/usr/bin/openssl");
     private static final byte[] NONCE = new byte[32];
@@ -87,7 +90,10 @@ final class ProvenCaller implements AutoCloseable {
         assertEquals(HelloReply.Verdict.ACCEPTED, answer("initiator encrypted"));
     }
 
-    /** Has {@code openssl s_client} read the first bytes of the server's memory over this connection; returns what it got. */
+    /**
+     * Has {@code openssl s_client} read the first bytes of the server's memory over this connection; returns what it
+     * got.
+     */
     byte[] readWithOpenssl(int length) throws Exception {
         Assumptions.assumeTrue(Files.isExecutable(OPENSSL), OPENSSL + " is not there: apt-get install openssl");
         try (ServerSocket bridge = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Requests that wait in a socket's buffers when a queue pair ends: none of them leaves the initiator, and none is executed. */
+/**
+ * Requests that wait in a socket's buffers when a queue pair ends: none of them leaves the initiator, and none is
+ * executed.
+ */
 @Timeout(60)
 final class QueuedWritesTest {
     private static final int PAGE = 4096;

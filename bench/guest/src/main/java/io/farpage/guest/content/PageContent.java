@@ -25,8 +25,8 @@ public final class PageContent {
     private static final ValueLayout.OfLong WORD = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /**
-     * i * GOLDEN for a block of words. C2 vectorises a load of these where it does not vectorise the multiplication, which
-     * makes the check of 4 KiB four times as fast.
+     * i * GOLDEN for a block of words. C2 vectorises a load of these where it does not vectorise the multiplication,
+     * which makes the check of 4 KiB four times as fast.
      */
     private static final long[] STEPS = steps(512);
 
@@ -51,14 +51,16 @@ public final class PageContent {
         return verify(page, 0, words(page.byteSize()), origin(seed, number));
     }
 
-    /** As {@link #verify(MemorySegment, long, long)} for a raw address, which must be readable for {@code bytes} bytes. */
+    /**
+     * As {@link #verify(MemorySegment, long, long)} for a raw address, which must be readable for {@code bytes} bytes.
+     */
     public static long verifyAt(long address, long bytes, long seed, long number) {
         return verify(EVERYTHING, address, words(bytes), origin(seed, number));
     }
 
     /**
-     * Checks the first and the last word only: a few nanoseconds whatever the page size, enough to know the page and that
-     * its end has come. Returns the offset of the word that is wrong, or -1.
+     * Checks the first and the last word only: a few nanoseconds whatever the page size, enough to know the page and
+     * that its end has come. Returns the offset of the word that is wrong, or -1.
      */
     public static long verifyEndsAt(long address, long bytes, long seed, long number) {
         long origin = origin(seed, number);

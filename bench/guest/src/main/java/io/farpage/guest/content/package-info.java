@@ -1,6 +1,6 @@
 /**
- * What a benchmark page holds: a function of a seed and the page's number, so that a fetched page can be checked in every
- * byte of it without having seen it before. The C baseline has the same function, and a test holds the two equal.
+ * What a benchmark page holds: a function of a seed and the page's number, so that a fetched page can be checked in
+ * every byte of it without having seen it before. The C baseline has the same function, and a test holds the two equal.
  */
 @NullMarked
 package io.farpage.guest.content;

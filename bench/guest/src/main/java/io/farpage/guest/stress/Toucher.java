@@ -9,7 +9,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** One thread's share of the work: the pages whose number leaves its own remainder, so that neighbours are other threads'. */
+/**
+ * One thread's share of the work: the pages whose number leaves its own remainder, so that neighbours are other
+ * threads'.
+ */
 final class Toucher implements Runnable {
     private static final int PHASE = 2_000;
 
@@ -30,7 +33,8 @@ final class Toucher implements Runnable {
      *
      * @param base address of the first page
      * @param pages that they touch
-     * @param operations of all threads together; the first ones do one more each if the threads cannot share them evenly
+     * @param operations of all threads together; the first ones do one more each if the threads cannot share them
+     *     evenly
      * @param rate operations a second of all threads together; 0 for as many as there can be
      * @param shadow what the pages should hold
      */

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * Writes machine code: the few instructions of x86-64 that the guest needs, all on 64 bits, destination first as in the manual (Intel
- * SDM volume 2). Jumps are relative, so the code runs at any address.
+ * Writes machine code: the few instructions of x86-64 that the guest needs, all on 64 bits, destination first as in the
+ * manual (Intel SDM volume 2). Jumps are relative, so the code runs at any address.
  */
 final class Assembler {
     /** A place in the code, to be jumped to. */

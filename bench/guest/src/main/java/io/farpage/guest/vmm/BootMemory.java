@@ -6,11 +6,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A small memory slot above the RAM, with the page tables and a page of code for each vCPU. It is never paged, so that a guest can
- * always fetch its instructions, and ordinary memory of this JVM.
+ * A small memory slot above the RAM, with the page tables and a page of code for each vCPU. It is never paged, so that
+ * a guest can always fetch its instructions, and ordinary memory of this JVM.
  *
- * <p>The page tables map guest-virtual to equal guest-physical addresses, RAM and this slot alike, in pages of 2 MiB (Intel SDM
- * volume 3, 4.5): one PML4, one page directory pointer table, one page directory per GiB.
+ * <p>The page tables map guest-virtual to equal guest-physical addresses, RAM and this slot alike, in pages of 2 MiB
+ * (Intel SDM volume 3, 4.5): one PML4, one page directory pointer table, one page directory per GiB.
  */
 final class BootMemory implements AutoCloseable {
     /** What RAM is possible: beyond it addresses have more than the 36 bits that a vCPU without CPUID has. */

@@ -3,8 +3,8 @@ package io.farpage.guest.vmm;
 import io.farpage.guest.content.PageContent;
 
 /**
- * What a guest's words hold: {@code address * factor + summand}, where the address is the word's own, so that a page in another's
- * place is noticed, and the summand changes with each writing, so that a stale page is.
+ * What a guest's words hold: {@code address * factor + summand}, where the address is the word's own, so that a page in
+ * another's place is noticed, and the summand changes with each writing, so that a stale page is.
  */
 record Content(long factor, long summand) {
     static final Content ZEROS = new Content(0, 0);

@@ -188,9 +188,9 @@ final class GuestCode {
     }
 
     /**
-     * All numbers below the next power of two in a scrambled order, without those that are too large: a linear congruential
-     * generator of full period (Knuth, volume 2, 3.2.1.2, theorem A), whose states pass through a bijection because their low bits
-     * alone would alternate.
+     * All numbers below the next power of two in a scrambled order, without those that are too large: a linear
+     * congruential generator of full period (Knuth, volume 2, 3.2.1.2, theorem A), whose states pass through a
+     * bijection because their low bits alone would alternate.
      */
     record Shuffle(long seed, long count) implements Order {
         private static final long MULTIPLIER = 0x5851f42d4c957f2dL; // of the form 4k + 1

@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The RAM of a guest that holds pages: an address that no Java code reads or writes, as a thread that faults there in Java code waits
- * for an agent across a safepoint, and with it the JVM.
+ * The RAM of a guest that holds pages: an address that no Java code reads or writes, as a thread that faults there in
+ * Java code waits for an agent across a safepoint, and with it the JVM.
  */
 public final class GuestMemory implements AutoCloseable {
     /** What is behind it. */

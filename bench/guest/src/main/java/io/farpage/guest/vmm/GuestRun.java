@@ -29,8 +29,8 @@ final class GuestRun {
     /**
      * Makes a virtual machine, hands its memory over if the plan has a socket, and runs it.
      *
-     * @throws CommandException if it cannot, or if a pass is not done in time; then its vCPUs still wait for pages, in daemon threads, and
-     *     nothing of the machine can be freed before this process ends
+     * @throws CommandException if it cannot, or if a pass is not done in time; then its vCPUs still wait for pages, in
+     *     daemon threads, and nothing of the machine can be freed before this process ends
      */
     static GuestResult run(GuestPlan plan) throws InterruptedException {
         GuestMemory memory = GuestMemory.map(plan.backing(), plan.memoryBytes());

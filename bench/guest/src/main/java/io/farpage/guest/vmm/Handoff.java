@@ -18,10 +18,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Guest memory whose faults an agent resolves: registered with a userfaultfd, which the agent was sent over its Unix socket as Firecracker
- * sends it, with the memfd behind the memory where there is one; or with several userfaultfds, each for a part of it, so that several of
- * the agent's threads may serve it. They stay open until closed: if the agent had the only descriptor, its end would make the kernel
- * fill missing pages with zeros.
+ * Guest memory whose faults an agent resolves: registered with a userfaultfd, which the agent was sent over its Unix
+ * socket as Firecracker sends it, with the memfd behind the memory where there is one; or with several userfaultfds,
+ * each for a part of it, so that several of the agent's threads may serve it. They stay open until closed: if the agent
+ * had the only descriptor, its end would make the kernel fill missing pages with zeros.
  */
 public final class Handoff implements AutoCloseable {
     /** Features of userfaultfd that the memory of a guest needs. */

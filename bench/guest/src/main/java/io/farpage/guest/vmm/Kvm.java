@@ -51,7 +51,8 @@ final class Kvm {
      * Opens the device.
      *
      * @return a file descriptor
-     * @throws CommandException if there is no KVM, this user may not use it, or it is not the one that the documentation describes
+     * @throws CommandException if there is no KVM, this user may not use it, or it is not the one that the
+     *     documentation describes
      */
     static int open(Errno errno) {
         int fd = tryOpen(errno);

@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A virtual machine with two memory slots: RAM for pages from guest-physical address 0, and above it the {@link BootMemory}. Made
- * and closed by one thread; each vCPU is run by one thread of its own.
+ * A virtual machine with two memory slots: RAM for pages from guest-physical address 0, and above it the
+ * {@link BootMemory}. Made and closed by one thread; each vCPU is run by one thread of its own.
  */
 final class VirtualMachine implements AutoCloseable {
     private static final int RAM_SLOT = 0;

@@ -40,7 +40,10 @@ final class Addresses {
         return all.size();
     }
 
-    /** Calls the coordinator after one that failed. Of several calls that failed at the same one, the first has an effect. */
+    /**
+     * Calls the coordinator after one that failed. Of several calls that failed at the same one, the first has an
+     * effect.
+     */
     synchronized void leave(URI failed) {
         if (current.equals(failed)) {
             current = all.get((all.indexOf(failed) + 1) % all.size());
@@ -48,8 +51,8 @@ final class Addresses {
     }
 
     /**
-     * Calls the leader that a follower named. A leader over plain HTTP is not taken from a coordinator over TLS, so that neither tokens nor requests
-     * leave it; its certificate is checked as any other's.
+     * Calls the leader that a follower named. A leader over plain HTTP is not taken from a coordinator over TLS, so
+     * that neither tokens nor requests leave it; its certificate is checked as any other's.
      */
     synchronized void follow(URI follower, URI leader) {
         if (leader.getHost() != null && follower.getScheme().equals(leader.getScheme()) && !leader.equals(follower)) {

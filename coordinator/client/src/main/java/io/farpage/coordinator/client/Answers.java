@@ -10,7 +10,10 @@ import java.util.Locale;
 import java.util.Optional;
 import tools.jackson.core.JacksonException;
 
-/** Reads the answers of coordinators: what was asked for, a refusal, or the answer of a coordinator that the allegiance does not obey. Thread-safe. */
+/**
+ * Reads the answers of coordinators: what was asked for, a refusal, or the answer of a coordinator that the allegiance
+ * does not obey. Thread-safe.
+ */
 final class Answers {
 
     private final Addresses addresses;
@@ -36,7 +39,9 @@ final class Answers {
         }
     }
 
-    /** The answer of a coordinator that is being rebuilt, which keeps no cluster yet and so is judged by no allegiance. */
+    /**
+     * The answer of a coordinator that is being rebuilt, which keeps no cluster yet and so is judged by no allegiance.
+     */
     RebuildStatus readRebuild(Call call, HttpResponse<byte[]> response) throws CoordinatorException {
         if (isSuccess(response)) {
             return content(call, response, RebuildStatus.class);

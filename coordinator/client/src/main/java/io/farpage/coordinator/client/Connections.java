@@ -8,7 +8,10 @@ import java.time.Duration;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
-/** The connections to coordinators, made with the certificates that hold now. Closing ends the requests under way. Thread-safe. */
+/**
+ * The connections to coordinators, made with the certificates that hold now. Closing ends the requests under way.
+ * Thread-safe.
+ */
 final class Connections implements AutoCloseable {
 
     private final Duration deadline;

@@ -63,8 +63,9 @@ import java.util.Set;
 
 /**
  * Calls the coordinator. Every call blocks until the answer is there or the deadline has passed, and throws
- * {@link CoordinatorUnreachableException}, {@link CoordinatorRefusedException} or {@link CoordinatorNotObeyedException}. Thread-safe; made for virtual threads. Nothing is
- * retried and nothing kept between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under way.
+ * {@link CoordinatorUnreachableException}, {@link CoordinatorRefusedException} or
+ * {@link CoordinatorNotObeyedException}. Thread-safe; made for virtual threads. Nothing is retried and nothing kept
+ * between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under way.
  */
 public final class CoordinatorClient implements AutoCloseable {
 
@@ -106,8 +107,8 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a client of several coordinators, one of which leads. A coordinator that is not reached is left for the next one, and a
-     * follower for the leader that it names.
+     * Makes a client of several coordinators, one of which leads. A coordinator that is not reached is left for the
+     * next one, and a follower for the leader that it names.
      *
      * @param bases at least one
      * @throws IllegalArgumentException as the other constructors do
@@ -123,8 +124,8 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a client that shares its connections with others, so that a process can have thousands of clients. It shows no certificate and no token. Closing
-     * it leaves the connections open and does not end calls under way.
+     * Makes a client that shares its connections with others, so that a process can have thousands of clients. It shows
+     * no certificate and no token. Closing it leaves the connections open and does not end calls under way.
      *
      * @param shared must not follow redirects
      * @throws IllegalArgumentException as the other constructors do
@@ -180,7 +181,10 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("GET", API + "/overview?links=0&spaces=0&" + nodes.query(), null, Overview.class);
     }
 
-    /** Spaces in the order of their names: where they are and which nodes work with them. Of the filter, the status is not used. */
+    /**
+     * Spaces in the order of their names: where they are and which nodes work with them. Of the filter, the status is
+     * not used.
+     */
     public List<SpaceUse> spaceUses(NodeFilter names) throws CoordinatorException {
         return List.of(transport.call("GET", API + "/overview/spaces?" + names.query(), null, SpaceUse[].class));
     }
@@ -307,8 +311,8 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Whether the coordinator has given an id away and the space is gone. False for an id that the coordinator does not know, as one that is on an
-     * empty store or on a copy from before the space was created.
+     * Whether the coordinator has given an id away and the space is gone. False for an id that the coordinator does not
+     * know, as one that is on an empty store or on a copy from before the space was created.
      */
     public boolean isDeleted(long id) throws CoordinatorException {
         try {
@@ -403,7 +407,9 @@ public final class CoordinatorClient implements AutoCloseable {
         transport.call("DELETE", attachmentPath(idOrName, node) + query, null);
     }
 
-    /** Drops a home from extents of a space that a node has attached exclusively. Returns the extents as they are then. */
+    /**
+     * Drops a home from extents of a space that a node has attached exclusively. Returns the extents as they are then.
+     */
     public SpaceExtents drop(String idOrName, String node, DropRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/drops", request, SpaceExtents.class);
     }
@@ -449,7 +455,8 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Reports how the guests of a node have faulted. Refused as not found by a coordinator that is older than this request.
+     * Reports how the guests of a node have faulted. Refused as not found by a coordinator that is older than this
+     * request.
      *
      * @return what the next report is to have
      */
@@ -457,7 +464,9 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", nodePath(node) + "/figures", report, FiguresWanted.class);
     }
 
-    /** Reports how far a node has copied pages. Refused as not found by a coordinator that is older than this request. */
+    /**
+     * Reports how far a node has copied pages. Refused as not found by a coordinator that is older than this request.
+     */
     public void reportCopies(String node, CopyReport report) throws CoordinatorException {
         transport.call("POST", nodePath(node) + "/copies", report);
     }
@@ -477,7 +486,10 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("GET", API + "/figures/guests", null, GuestFigures.class);
     }
 
-    /** The figures of one guest, by the name or id of its space; empty if there is no such space. Its agent is asked for its map. */
+    /**
+     * The figures of one guest, by the name or id of its space; empty if there is no such space. Its agent is asked for
+     * its map.
+     */
     public Optional<GuestFigures> guestFigures(String space) throws CoordinatorException {
         return transport.find(API + "/figures/guests/" + encoded(space), GuestFigures.class);
     }

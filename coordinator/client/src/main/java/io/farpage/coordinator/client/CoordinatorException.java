@@ -1,6 +1,8 @@
 package io.farpage.coordinator.client;
 
-/** A call to the coordinator did not succeed. Checked, since a coordinator that is away is nothing unusual to an agent. */
+/**
+ * A call to the coordinator did not succeed. Checked, since a coordinator that is away is nothing unusual to an agent.
+ */
 public abstract sealed class CoordinatorException extends Exception
         permits CoordinatorUnreachableException, CoordinatorRefusedException, CoordinatorNotObeyedException {
 

@@ -25,8 +25,8 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends a request once, to one coordinator, with what the allegiance has seen and the credentials, and waits for the whole answer. Says why a coordinator
- * was not reached. Thread-safe.
+ * Sends a request once, to one coordinator, with what the allegiance has seen and the credentials, and waits for the
+ * whole answer. Says why a coordinator was not reached. Thread-safe.
  */
 final class Sender {
 
@@ -44,7 +44,10 @@ final class Sender {
         this.credentials = credentials;
     }
 
-    /** One request as a span of its own, if this process is traced. A long poll that was not called for by another span is none. */
+    /**
+     * One request as a span of its own, if this process is traced. A long poll that was not called for by another span
+     * is none.
+     */
     HttpResponse<byte[]> send(URI base, Call call, Duration limit) throws CoordinatorUnreachableException {
         Tracer tracer = Tracer.current();
         if (tracer == null || (call.isPoll() && Tracer.context().isEmpty())) {
@@ -108,7 +111,10 @@ final class Sender {
         return "https".equals(addresses.current().getScheme());
     }
 
-    /** HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends the exchange. */
+    /**
+     * HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends
+     * the exchange.
+     */
     private HttpResponse<byte[]> exchange(Call call, HttpRequest request, Duration limit)
             throws CoordinatorUnreachableException {
         if (connections.isClosed()) {

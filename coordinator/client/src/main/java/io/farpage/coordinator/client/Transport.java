@@ -16,8 +16,8 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests to the coordinator that leads, each until a deadline: again when that coordinator lets wait, and to another one when it is not
- * reached. Thread-safe.
+ * Sends requests to the coordinator that leads, each until a deadline: again when that coordinator lets wait, and to
+ * another one when it is not reached. Thread-safe.
  */
 final class Transport implements AutoCloseable {
 
@@ -66,7 +66,9 @@ final class Transport implements AutoCloseable {
         return call(method, path, body, type, Duration.ZERO);
     }
 
-    /** Sends a request that the coordinator carries out once, and sends it a second time if the first answer is lost. */
+    /**
+     * Sends a request that the coordinator carries out once, and sends it a second time if the first answer is lost.
+     */
     <T> T callOnce(String method, String path, Object body, Class<T> type) throws CoordinatorException {
         Call call = new Call(method, path, body, Optional.of(UUID.randomUUID().toString()));
         return answers.read(call, send(call, deadline), type);
@@ -103,8 +105,9 @@ final class Transport implements AutoCloseable {
     }
 
     /**
-     * Sends a request, and sends it again when the coordinator says so (429, or 503, with Retry-After), within the deadline. A coordinator that has no
-     * time until the deadline is as one that is away: it has done nothing, and the caller tries later.
+     * Sends a request, and sends it again when the coordinator says so (429, or 503, with Retry-After), within the
+     * deadline. A coordinator that has no time until the deadline is as one that is away: it has done nothing, and the
+     * caller tries later.
      */
     private HttpResponse<byte[]> send(Call call, Duration limit) throws CoordinatorUnreachableException {
         long deadline = System.nanoTime() + limit.toNanos();
@@ -161,8 +164,9 @@ final class Transport implements AutoCloseable {
     }
 
     /**
-     * Sends a request to the coordinator that leads. It is sent again, to another coordinator, only where none can have carried it out: nothing
-     * listened, or a follower refused it; and a call with a key once more if its answer was lost. A call that fails otherwise is the caller's to repeat, and goes to another coordinator then.
+     * Sends a request to the coordinator that leads. It is sent again, to another coordinator, only where none can have
+     * carried it out: nothing listened, or a follower refused it; and a call with a key once more if its answer was
+     * lost. A call that fails otherwise is the caller's to repeat, and goes to another coordinator then.
      */
     private HttpResponse<byte[]> sendToLeader(Call call, Duration limit) throws CoordinatorUnreachableException {
         long end = System.nanoTime() + limit.toNanos();

@@ -1,4 +1,7 @@
-/** The coordinator's client: one method for each operation, a deadline on each, and two ways to fail: not reached, or refused. */
+/**
+ * The coordinator's client: one method for each operation, a deadline on each, and two ways to fail: not reached, or
+ * refused.
+ */
 @NullMarked
 package io.farpage.coordinator.client;
 

@@ -10,11 +10,12 @@ import java.util.Optional;
  * @param incarnation of the node
  * @param mode alone or beside others
  * @param force whether to take a torn space as it is, which ends the mark; false when left out
- * @param features what the agent understands, by {@link Feature#word}; names that this program does not know count for nothing. An agent that is
- *     older than this field understands no feature
- * @param takeover whether the homes cut off nodes that are attached and have failed, so that this one can follow them; false when left out
- * @param adopts the incarnation of the node whose guest runs on: its exclusive attachment passes to this one, or the request is refused; a new attachment
- *     when left out
+ * @param features what the agent understands, by {@link Feature#word}; names that this program does not know count for
+ *     nothing. An agent that is older than this field understands no feature
+ * @param takeover whether the homes cut off nodes that are attached and have failed, so that this one can follow them;
+ *     false when left out
+ * @param adopts the incarnation of the node whose guest runs on: its exclusive attachment passes to this one, or the
+ *     request is refused; a new attachment when left out
  */
 public record AttachRequest(
         @JsonProperty(required = true) Incarnation incarnation,

@@ -4,13 +4,15 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Optional;
 
 /**
- * A node that works with a space, and so knows where its pages live. As long as there is one, the room of the space is given to no other.
+ * A node that works with a space, and so knows where its pages live. As long as there is one, the room of the space is
+ * given to no other.
  *
  * @param space id of the space
  * @param node which works with it
  * @param incarnation of the node
  * @param mode alone or beside others
- * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes have cut this one off
+ * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes
+ *     have cut this one off
  */
 public record Attachment(
         @JsonProperty(required = true) long space,
@@ -23,7 +25,10 @@ public record Attachment(
         this(space, node, incarnation, mode, Optional.empty());
     }
 
-    /** Whether homes may join extents of the space, since this node, the only one that writes to it, notes what it writes. */
+    /**
+     * Whether homes may join extents of the space, since this node, the only one that writes to it, notes what it
+     * writes.
+     */
     public boolean mayRepair() {
         return mode == AttachMode.EXCLUSIVE && heir.isEmpty();
     }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonValue;
 
 /**
- * Which publication of an endpoint: 64 bits that its publisher chooses, opaque to the coordinator, so that a peer can tell an endpoint
- * published again from the old one. In JSON 16 hex digits.
+ * Which publication of an endpoint: 64 bits that its publisher chooses, opaque to the coordinator, so that a peer can
+ * tell an endpoint published again from the old one. In JSON 16 hex digits.
  *
  * @param value all 64 bits
  */

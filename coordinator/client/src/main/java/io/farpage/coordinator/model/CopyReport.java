@@ -4,7 +4,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * How far a node has copied pages to homes that join, the body of {@code POST /nodes/{id}/copies}. It replaces what the node has reported before.
+ * How far a node has copied pages to homes that join, the body of {@code POST /nodes/{id}/copies}. It replaces what the
+ * node has reported before.
  *
  * @param incarnation of the node
  * @param copies that are under way

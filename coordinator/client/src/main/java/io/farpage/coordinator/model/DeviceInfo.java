@@ -11,7 +11,8 @@ import java.util.OptionalInt;
  * @param port 1..255; the soft provider says 1
  * @param linkLayer such as {@code InfiniBand}, {@code Ethernet}
  * @param numaNode the NUMA node it hangs on, if known
- * @param rail its number among those of the same transport, by which queue pairs name it, 0..63; agents of earlier releases leave it out
+ * @param rail its number among those of the same transport, by which queue pairs name it, 0..63; agents of earlier
+ *     releases leave it out
  */
 public record DeviceInfo(
         @JsonProperty(required = true) String name,

@@ -12,8 +12,8 @@ import java.util.OptionalLong;
  * @param drained whether its pool holds nothing any more
  * @param extents that have a copy in its pool
  * @param bytes of these copies, and of ranges that the node has to zero
- * @param copiedBytes of these, that are copied to other nodes already, as agents have reported within the last seconds, or only have to be zeroed; empty from a
- *     coordinator that does not know that
+ * @param copiedBytes of these, that are copied to other nodes already, as agents have reported within the last seconds,
+ *     or only have to be zeroed; empty from a coordinator that does not know that
  * @param reasons what keeps them, for people: a line for each space
  */
 public record Drain(

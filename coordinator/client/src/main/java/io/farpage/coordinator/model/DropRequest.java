@@ -4,8 +4,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * The body of {@code POST /spaces/{id}/attachments/{node}/drops}: the node that writes a space asks that one home is dropped from extents of it. All
- * are changed, or none.
+ * The body of {@code POST /spaces/{id}/attachments/{node}/drops}: the node that writes a space asks that one home is
+ * dropped from extents of it. All are changed, or none.
  *
  * @param incarnation of the attached node
  * @param home the node to be dropped

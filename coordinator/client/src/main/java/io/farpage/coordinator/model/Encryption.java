@@ -7,7 +7,8 @@ import java.util.Optional;
  * That the pages of a space are sealed by the agent whose guest uses it. The coordinator knows no key and no tag.
  *
  * @param keyId names the key, 16 hex digits; the key cannot be found from it
- * @param sealed the tags and versions that belong to the pages as they are at their homes; empty until the first guest has ended
+ * @param sealed the tags and versions that belong to the pages as they are at their homes; empty until the first guest
+ *     has ended
  */
 public record Encryption(@JsonProperty(required = true) String keyId, Optional<Sealed> sealed) {
 

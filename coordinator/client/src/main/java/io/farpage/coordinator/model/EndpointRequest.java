@@ -13,7 +13,8 @@ import java.util.Set;
  * @param peerIncarnation of the peer that it was made for
  * @param attempt the publisher's mark of this publication
  * @param answers the attempt of the peer's endpoint that this one was made in answer to
- * @param entries one for each queue pair that the node can offer this peer; 1..{@value #MAX_ENTRIES}, no two with the same transport, shard and rail
+ * @param entries one for each queue pair that the node can offer this peer; 1..{@value #MAX_ENTRIES}, no two with the
+ *     same transport, shard and rail
  * @param trial queue pairs that are brought up beside these, to take their place
  */
 public record EndpointRequest(

@@ -7,8 +7,8 @@ import java.util.List;
  * What happened after an index.
  *
  * @param index to ask from the next time
- * @param resync true when the index asked from is too old for the log, or newer than the coordinator's own: events were missed, so
- *     read everything anew and go on from {@code index}
+ * @param resync true when the index asked from is too old for the log, or newer than the coordinator's own: events were
+ *     missed, so read everything anew and go on from {@code index}
  * @param events in order; empty after a wait in which nothing happened, and always when {@code resync}
  */
 public record EventBatch(

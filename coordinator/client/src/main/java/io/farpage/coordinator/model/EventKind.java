@@ -58,16 +58,22 @@ public enum EventKind {
     /** {@code peer} takes {@code space} over from {@code node}, which has failed: the homes cut {@code node} off. */
     @JsonProperty("space-taken-over")
     SPACE_TAKEN_OVER,
-    /** The exclusive attachment of {@code space} has passed to the incarnation of {@code node} that has adopted the guest. */
+    /**
+     * The exclusive attachment of {@code space} has passed to the incarnation of {@code node} that has adopted the
+     * guest.
+     */
     @JsonProperty("guest-adopted")
     GUEST_ADOPTED,
     /**
-     * {@code node} joins extents of {@code space}, was promoted to one of their homes or dropped from them, or the frames of an earlier drop were given
-     * back.
+     * {@code node} joins extents of {@code space}, was promoted to one of their homes or dropped from them, or the
+     * frames of an earlier drop were given back.
      */
     @JsonProperty("homes-changed")
     HOMES_CHANGED,
-    /** Extents of {@code space} have as many homes as the space was made with again: {@code node} is the new one. Comes after {@code homes-changed}. */
+    /**
+     * Extents of {@code space} have as many homes as the space was made with again: {@code node} is the new one. Comes
+     * after {@code homes-changed}.
+     */
     @JsonProperty("extents-repaired")
     EXTENTS_REPAIRED,
     /** {@code node} is to be drained, or that was cancelled. */

@@ -9,16 +9,18 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * A run of pages of a space and where they live. Each home has the newest version of every page that is not in a guest's memory.
+ * A run of pages of a space and where they live. Each home has the newest version of every page that is not in a
+ * guest's memory.
  *
  * @param firstPage number of its first page within the space
  * @param count how many pages
  * @param homes where they are, all in sync; at least one. Pages are read from these alone
  * @param state whether they can still be had
  * @param epoch how often the homes have changed; empty until the first change
- * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is gone; empty if there are none
- * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by {@link #promote}; empty
- *     if there is none
+ * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is
+ *     gone; empty if there are none
+ * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by
+ *     {@link #promote}; empty if there is none
  * @param pull how far the joining home has come; empty if none joins
  */
 public record Extent(
@@ -117,14 +119,20 @@ public record Extent(
         return OptionalLong.of(epochNumber() + 1);
     }
 
-    /** The same in the next epoch, without one of several homes or the one that joins. Its frames stay reserved until {@link #acknowledged}. */
+    /**
+     * The same in the next epoch, without one of several homes or the one that joins. Its frames stay reserved until
+     * {@link #acknowledged}.
+     */
     public Extent drop(ExtentHome gone) {
         List<DroppedHome> former = new ArrayList<>(droppedHomes());
         former.add(DroppedHome.of(gone, epochNumber() + 1));
         return without(gone, Optional.of(former));
     }
 
-    /** The same in the next epoch, without one of several homes or the one that joins, whose memory is gone, and so has no frames to reserve. */
+    /**
+     * The same in the next epoch, without one of several homes or the one that joins, whose memory is gone, and so has
+     * no frames to reserve.
+     */
     public Extent forget(ExtentHome gone) {
         return without(gone, dropped);
     }

@@ -3,7 +3,8 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * Page faults that were counted for a while. Latencies are in nanoseconds, of faults whose page was fetched; all are 0 if no page was.
+ * Page faults that were counted for a while. Latencies are in nanoseconds, of faults whose page was fetched; all are 0
+ * if no page was.
  *
  * @param faults all of them
  * @param fetched those whose page was fetched from its home

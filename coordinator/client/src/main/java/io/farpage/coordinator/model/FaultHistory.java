@@ -4,8 +4,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * How faults were in the last 15 minutes: the reports, the oldest first, a list for each figure. Latencies are in nanoseconds, and 0 where no page was
- * fetched.
+ * How faults were in the last 15 minutes: the reports, the oldest first, a list for each figure. Latencies are in
+ * nanoseconds, and 0 where no page was fetched.
  *
  * @param at when each was reported, in seconds since 1970
  * @param faultsPerSecond faults in a second

@@ -4,13 +4,19 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a space may have that an agent must understand before it may attach the space. An agent names its features when it attaches; one that is older
- * than a feature does not name it.
+ * What a space may have that an agent must understand before it may attach the space. An agent names its features when
+ * it attaches; one that is older than a feature does not name it.
  */
 public enum Feature {
-    /** Pages are sealed by the agent whose guest uses the space. An agent that does not do so would write plain pages and read ciphertext. */
+    /**
+     * Pages are sealed by the agent whose guest uses the space. An agent that does not do so would write plain pages
+     * and read ciphertext.
+     */
     ENCRYPTION("encryption"),
-    /** Extents have several homes. An agent that does not know this would write each page to one of them and leave the others behind. */
+    /**
+     * Extents have several homes. An agent that does not know this would write each page to one of them and leave the
+     * others behind.
+     */
     REPLICAS("replicas");
 
     private final String word;

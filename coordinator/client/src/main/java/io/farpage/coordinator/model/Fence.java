@@ -3,15 +3,17 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * An incarnation of a node that a home must cut off, so that no WRITE of it arrives any more: the home destroys all its queue pairs with that
- * incarnation, makes no link to it, and acknowledges. Until then the attachment that the incarnation had stays, and the space waits.
+ * An incarnation of a node that a home must cut off, so that no WRITE of it arrives any more: the home destroys all its
+ * queue pairs with that incarnation, makes no link to it, and acknowledges. Until then the attachment that the
+ * incarnation had stays, and the space waits.
  *
  * @param home the node that cuts off
  * @param homeIncarnation the incarnation of the home, whose pool holds pages of the space
  * @param space id of the space
  * @param node whose incarnation is cut off
  * @param incarnation which is cut off
- * @param acknowledged whether the home has done it; such a fence stays while the incarnation may come back, and ends when it detaches
+ * @param acknowledged whether the home has done it; such a fence stays while the incarnation may come back, and ends
+ *     when it detaches
  */
 public record Fence(
         @JsonProperty(required = true) String home,

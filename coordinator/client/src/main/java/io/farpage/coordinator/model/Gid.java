@@ -6,7 +6,8 @@ import java.nio.ByteBuffer;
 import java.util.HexFormat;
 
 /**
- * A global identifier of an RDMA port, 128 bits. Read from IPv6 text or 32 hex digits, written as IPv6 text as RFC 5952 asks.
+ * A global identifier of an RDMA port, 128 bits. Read from IPv6 text or 32 hex digits, written as IPv6 text as RFC 5952
+ * asks.
  *
  * @param high the first eight bytes, network order
  * @param low the last eight bytes, network order

@@ -3,7 +3,8 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * What a home has granted to a node that is attached to one of its spaces: the answer of {@code GET /nodes/{id}/grants/{space}/{node}}.
+ * What a home has granted to a node that is attached to one of its spaces: the answer of {@code GET
+ * /nodes/{id}/grants/{space}/{node}}.
  *
  * @param space id of the space
  * @param home node that hosts it

@@ -7,7 +7,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  *
  * @param homeIncarnation of the node that hosts the space
  * @param incarnation of the node that is attached
- * @param sealed ranges and keys, encrypted by the home so that only that node opens them, in base64; the coordinator cannot read them
+ * @param sealed ranges and keys, encrypted by the home so that only that node opens them, in base64; the coordinator
+ *     cannot read them
  */
 public record GrantRequest(
         @JsonProperty(required = true) Incarnation homeIncarnation,

@@ -29,8 +29,10 @@ public record GuestFigures(
      * @param node that has reported it last
      * @param pages where its pages were then
      * @param history of its faults
-     * @param map where its pages are over its address space, once the agent has sent that; only of a guest that is asked for alone
-     * @param heat faults in a minute of each part of {@code map}, or of 256 parts; only of a guest that is asked for alone
+     * @param map where its pages are over its address space, once the agent has sent that; only of a guest that is
+     *     asked for alone
+     * @param heat faults in a minute of each part of {@code map}, or of 256 parts; only of a guest that is asked for
+     *     alone
      */
     public record OfGuest(
             @JsonProperty(required = true) long spaceId,

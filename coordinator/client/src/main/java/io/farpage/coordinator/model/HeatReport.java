@@ -4,7 +4,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * How often pages were asked for lately, the body of {@code POST /spaces/{id}/heat}. It replaces what was reported before for the same pages.
+ * How often pages were asked for lately, the body of {@code POST /spaces/{id}/heat}. It replaces what was reported
+ * before for the same pages.
  *
  * @param ranges up to 65536
  */

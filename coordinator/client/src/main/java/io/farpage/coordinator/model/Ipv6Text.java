@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** IPv6 addresses as text (RFC 4291 section 2.2, RFC 5952), without ever asking a name server as the JDK's classes may. */
+/**
+ * IPv6 addresses as text (RFC 4291 section 2.2, RFC 5952), without ever asking a name server as the JDK's classes may.
+ */
 final class Ipv6Text {
 
     private Ipv6Text() {}

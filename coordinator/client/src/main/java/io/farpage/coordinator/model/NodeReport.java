@@ -46,7 +46,8 @@ public record NodeReport(
      *
      * @param space id of the space
      * @param mode alone or beside others
-     * @param torn why not all pages of a guest that has ended are at their homes, if they are not and the coordinator was not told
+     * @param torn why not all pages of a guest that has ended are at their homes, if they are not and the coordinator
+     *     was not told
      */
     public record Held(
             @JsonProperty(required = true) long space,

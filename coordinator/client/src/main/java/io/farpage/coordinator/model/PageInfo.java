@@ -11,7 +11,8 @@ import java.util.List;
  * @param page its number within the space
  * @param homes where it is, the primary first, with the offset of this very page
  * @param state whether it can still be had
- * @param heat faults in a minute of all pages that are counted together with this one, as last reported; 0 if not in the last minute
+ * @param heat faults in a minute of all pages that are counted together with this one, as last reported; 0 if not in
+ *     the last minute
  */
 public record PageInfo(
         @JsonProperty(required = true) long space,

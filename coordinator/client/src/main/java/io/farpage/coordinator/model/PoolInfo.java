@@ -6,11 +6,11 @@ import java.util.Optional;
 /**
  * What a node's pool offers to others.
  *
- * @param exportedBytes bytes in which extents may lie, offset 0 being the first of them; the pool's header page is not among them. A
- *     multiple of 4096, 0 for none
+ * @param exportedBytes bytes in which extents may lie, offset 0 being the first of them; the pool's header page is not
+ *     among them. A multiple of 4096, 0 for none
  * @param pageSize of the memory that backs it: 4096, 2 MiB or 1 GiB
- * @param id incarnation of the agent that made the pool, by which extents and releases name it; empty: the incarnation that registers has made
- *     it
+ * @param id incarnation of the agent that made the pool, by which extents and releases name it; empty: the incarnation
+ *     that registers has made it
  */
 public record PoolInfo(
         @JsonProperty(required = true) long exportedBytes,

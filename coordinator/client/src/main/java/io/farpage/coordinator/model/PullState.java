@@ -4,8 +4,9 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Locale;
 
 /**
- * How far a home that joins an extent has come with pulling the pages from the other homes. Where a node is attached, the only
- * writer, it notes the pages that it writes from before the pull begins until it is done, and then copies these.
+ * How far a home that joins an extent has come with pulling the pages from the other homes. Where a node is attached,
+ * the only writer, it notes the pages that it writes from before the pull begins until it is done, and then copies
+ * these.
  */
 public enum PullState {
     /** The attached node does not note what it writes yet. */

@@ -18,7 +18,8 @@ import java.util.Optional;
  * @param linkKey with which peers derive the secrets of their links; agents before 0.3 leave it out
  * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
  * @param domain failure domain, for the placement of copies; the node itself when left out
- * @param adopts ids of the spaces whose guests the process before has left running and this one takes over; at most 4096, none when left out
+ * @param adopts ids of the spaces whose guests the process before has left running and this one takes over; at most
+ *     4096, none when left out
  */
 public record Registration(
         @JsonProperty(required = true) Incarnation incarnation,

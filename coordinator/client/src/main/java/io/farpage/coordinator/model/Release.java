@@ -3,8 +3,8 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * A piece of a node's pool that no space uses and that the node must zero before it can be used again: a copy of an extent that has other homes, or pages
- * of a space that was deleted.
+ * A piece of a node's pool that no space uses and that the node must zero before it can be used again: a copy of an
+ * extent that has other homes, or pages of a space that was deleted.
  *
  * @param id to acknowledge it by
  * @param space id of the space that it belonged to

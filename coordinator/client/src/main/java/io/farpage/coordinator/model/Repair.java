@@ -8,7 +8,8 @@ import java.util.List;
  * How far a space is from having all its homes.
  *
  * @param space id of the space
- * @param whole whether each extent has as many homes as the space was made with, none of them on a node that is drained or whose lease has run out
+ * @param whole whether each extent has as many homes as the space was made with, none of them on a node that is drained
+ *     or whose lease has run out
  * @param bytes of the copies that are missing; a copy counts as missing until the home that joins is promoted
  * @param copiedBytes of these, already copied to homes that join, as agents have reported within the last seconds
  * @param lostExtents extents whose pages are lost; no repair brings them back

@@ -1,8 +1,8 @@
 package io.farpage.coordinator.model;
 
 /**
- * The newest state of a cluster that an agent has seen. An agent that has joined sends it with every request, so that a coordinator that
- * knows less carries nothing out. Written as {@code clusterId/epoch/revision}.
+ * The newest state of a cluster that an agent has seen. An agent that has joined sends it with every request, so that a
+ * coordinator that knows less carries nothing out. Written as {@code clusterId/epoch/revision}.
  *
  * @param cluster that the agent has joined
  * @param epoch of the last answer

@@ -42,7 +42,10 @@ public record Space(
         OptionalInt replicas,
         Optional<Creation> creation) {
 
-    /** The word of the problem document, of status 404, for an id that was given to a space that does not exist any more. */
+    /**
+     * The word of the problem document, of status 404, for an id that was given to a space that does not exist any
+     * more.
+     */
     public static final String DELETED = "space-deleted";
 
     /** How many nodes one list may have. */

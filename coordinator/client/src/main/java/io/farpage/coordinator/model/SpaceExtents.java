@@ -19,8 +19,8 @@ public record SpaceExtents(
         @JsonProperty(required = true) List<Extent> extents) {
 
     /**
-     * Copies the extents, and leaves out which request made the space: agents report what they were given here to a coordinator that is rebuilt, and one
-     * that is older than that field refuses it.
+     * Copies the extents, and leaves out which request made the space: agents report what they were given here to a
+     * coordinator that is rebuilt, and one that is older than that field refuses it.
      */
     public SpaceExtents {
         space = space.withCreation(Optional.empty());

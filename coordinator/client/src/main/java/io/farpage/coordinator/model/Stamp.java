@@ -5,8 +5,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * What every answer of a coordinator carries in its headers: which cluster, which start, and how much of the cluster's history the
- * coordinator has.
+ * What every answer of a coordinator carries in its headers: which cluster, which start, and how much of the cluster's
+ * history the coordinator has.
  *
  * @param cluster that it keeps
  * @param epoch this start of the coordinator

@@ -4,7 +4,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.time.Instant;
 
 /**
- * Why a space may hold a mix of older and newer pages: a guest that used it ended before all its pages were written to their homes.
+ * Why a space may hold a mix of older and newer pages: a guest that used it ended before all its pages were written to
+ * their homes.
  *
  * @param reason how the guest's use of the space ended
  * @param at when the coordinator learned of it

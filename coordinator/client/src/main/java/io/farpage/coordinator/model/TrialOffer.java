@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Queue pairs over a better transport that a node brings up beside a link that works. Pages move over them once both nodes have proved
- * them; until then the link stays as it is.
+ * Queue pairs over a better transport that a node brings up beside a link that works. Pages move over them once both
+ * nodes have proved them; until then the link stays as it is.
  *
  * @param attempt the publisher's mark of this offer
  * @param answers the attempt of the peer's trial offer that this one answers

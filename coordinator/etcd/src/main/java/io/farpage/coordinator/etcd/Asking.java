@@ -19,8 +19,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request, for which members are asked until one answers. The next member is asked when one fails, and when those asked so far are silent: a member that
- * is cut off from the others takes calls and does not answer them. One thread.
+ * One request, for which members are asked until one answers. The next member is asked when one fails, and when those
+ * asked so far are silent: a member that is cut off from the others takes calls and does not answer them. One thread.
  */
 final class Asking<T> {
 

@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time since this host was booted, the time in suspend included, as {@code /proc/uptime} has it (CLOCK_BOOTTIME in hundredths of a second, proc(5)).
- * {@link System#nanoTime} stands in suspend. The file is held open, so that a process without free descriptors can read the time. Thread-safe.
+ * The time since this host was booted, the time in suspend included, as {@code /proc/uptime} has it (CLOCK_BOOTTIME in
+ * hundredths of a second, proc(5)). {@link System#nanoTime} stands in suspend. The file is held open, so that a process
+ * without free descriptors can read the time. Thread-safe.
  */
 final class BootClock implements LongSupplier {
 

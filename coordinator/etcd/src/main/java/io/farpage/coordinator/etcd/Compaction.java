@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the history of etcd short. etcd keeps every version of every key until it is compacted, and refuses all writing when its database reaches its
- * quota. The leader reads the present rows alone, so it compacts to the revision of its last compaction point: of the history between one and two
- * intervals stay.
+ * Keeps the history of etcd short. etcd keeps every version of every key until it is compacted, and refuses all writing
+ * when its database reaches its quota. The leader reads the present rows alone, so it compacts to the revision of its
+ * last compaction point: of the history between one and two intervals stay.
  */
 final class Compaction {
 

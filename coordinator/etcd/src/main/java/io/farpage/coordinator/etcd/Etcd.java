@@ -18,7 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * Operations of etcd, each of which ends within a deadline. A member at which one fails, or takes long, is left for the next one.
+ * Operations of etcd, each of which ends within a deadline. A member at which one fails, or takes long, is left for the
+ * next one.
  *
  * @param members of the cluster
  * @param prefix of all keys
@@ -26,7 +27,10 @@ import java.util.function.Function;
  */
 record Etcd(Members members, String prefix, Duration deadline) {
 
-    /** Pairs that are asked for at once, at first. They are at most 1.5 MiB each, so that this many always fit in one message. */
+    /**
+     * Pairs that are asked for at once, at first. They are at most 1.5 MiB each, so that this many always fit in one
+     * message.
+     */
     static final int PAGE = 32;
 
     /** As many as are asked for at once where they are small. */
@@ -120,8 +124,9 @@ record Etcd(Members members, String prefix, Duration deadline) {
     }
 
     /**
-     * Makes all operations if all comparisons hold; says whether they did. More than one member may be asked, so no comparison may hold after the operations,
-     * or making them twice must be as good as once. {@code false} may mean that they took effect by another member. If it throws, they may take effect later.
+     * Makes all operations if all comparisons hold; says whether they did. More than one member may be asked, so no
+     * comparison may hold after the operations, or making them twice must be as good as once. {@code false} may mean
+     * that they took effect by another member. If it throws, they may take effect later.
      */
     boolean commit(String operation, List<Cmp> conditions, List<Op> operations) {
         return ask(operation, transaction(conditions, operations)).isSucceeded();
@@ -142,16 +147,17 @@ record Etcd(Members members, String prefix, Duration deadline) {
     }
 
     /**
-     * Asks what changes nothing, or may be asked again. When a member fails, or is silent for its part of the deadline, the next one is asked, too; the first
-     * answer counts, and later calls begin with the member that gave it.
+     * Asks what changes nothing, or may be asked again. When a member fails, or is silent for its part of the deadline,
+     * the next one is asked, too; the first answer counts, and later calls begin with the member that gave it.
      */
     <T> T ask(String operation, Function<Client, CompletableFuture<T>> request) {
         return new Asking<>(this, operation, request).answer(members.inTurn());
     }
 
     /**
-     * Calls the present member and waits for its answer until the deadline. If the member has forgotten the login of {@code store.etcd.user}, as it does after
-     * some minutes without a call, it has refused the call unread; the client logs in anew with the second one.
+     * Calls the present member and waits for its answer until the deadline. If the member has forgotten the login of
+     * {@code store.etcd.user}, as it does after some minutes without a call, it has refused the call unread; the client
+     * logs in anew with the second one.
      */
     private <T> T call(String operation, Function<Client, CompletableFuture<T>> request) {
         return new Asking<>(this, operation, request).answer(members.inTurn().subList(0, 1));

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A candidate in an election after etcd's own recipe: each candidate has a lease and a key that belongs to it, and the key that was created first leads.
- * The candidate asks for that key again and again. A single call that waits for the election would hang at a member that is cut off from the others, and the
- * candidate would not learn that it leads.
+ * A candidate in an election after etcd's own recipe: each candidate has a lease and a key that belongs to it, and the
+ * key that was created first leads. The candidate asks for that key again and again. A single call that waits for the
+ * election would hang at a member that is cut off from the others, and the candidate would not learn that it leads.
  */
 final class EtcdCandidacy implements Candidacy {
 

@@ -17,11 +17,12 @@ import java.util.function.LongSupplier;
 import tools.jackson.core.JacksonException;
 
 /**
- * A list of records as JSON under one key. A change compares the value that it began with, so of several at the same time one takes effect and the others
- * begin anew. No lead is needed: the key belongs to no leader's rows.
+ * A list of records as JSON under one key. A change compares the value that it began with, so of several at the same
+ * time one takes effect and the others begin anew. No lead is needed: the key belongs to no leader's rows.
  *
- * <p>A read asks a majority of the members, and readers that wait for it share the answer. While etcd does not answer, what was read last is repeated for a
- * minute: tokens go on counting, and none can be revoked at that time, except by a coordinator that this one is cut off from.
+ * <p>A read asks a majority of the members, and readers that wait for it share the answer. While etcd does not answer,
+ * what was read last is repeated for a minute: tokens go on counting, and none can be revoked at that time, except by a
+ * coordinator that this one is cut off from.
  */
 final class EtcdRecords<T> implements SharedRecords<T> {
 

@@ -26,11 +26,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The store of a coordinator that leads. One key tells the {@link Mark}, and each transaction compares it, the {@link Format} and the leader's key: a commit takes effect
- * if this coordinator leads and nothing was committed in between.
+ * The store of a coordinator that leads. One key tells the {@link Mark}, and each transaction compares it, the
+ * {@link Format} and the leader's key: a commit takes effect if this coordinator leads and nothing was committed in
+ * between.
  *
- * <p>A commit of more changes than one transaction of etcd takes is first staged in parts; the transaction that moves the mark makes it durable, and then
- * the parts are applied. A store that finds staged parts applies them before anything else.
+ * <p>A commit of more changes than one transaction of etcd takes is first staged in parts; the transaction that moves
+ * the mark makes it durable, and then the parts are applied. A store that finds staged parts applies them before
+ * anything else.
  */
 final class EtcdStore implements Store {
 
@@ -52,7 +54,10 @@ final class EtcdStore implements Store {
     private final Compaction compaction;
     private Mark mark;
 
-    /** Tables that were read when the store was opened, and neither asked for nor changed since: a new leader reads them all, and at once is sooner. */
+    /**
+     * Tables that were read when the store was opened, and neither asked for nor changed since: a new leader reads them
+     * all, and at once is sooner.
+     */
     private final Map<Table, Map<String, String>> readAhead = new EnumMap<>(Table.class);
 
     /**
@@ -150,8 +155,9 @@ final class EtcdStore implements Store {
     }
 
     /**
-     * Moves the mark. If the answer is missing or says no, the mark in etcd tells whether it has moved all the same. If it has not, the same
-     * transaction is sent to another member: of the two one takes effect, since both compare the mark.
+     * Moves the mark. If the answer is missing or says no, the mark in etcd tells whether it has moved all the same. If
+     * it has not, the same transaction is sent to another member: of the two one takes effect, since both compare the
+     * mark.
      */
     private void move(Mark next, List<Op> operations) {
         String operation = "commit " + next.revision();
@@ -192,8 +198,8 @@ final class EtcdStore implements Store {
     }
 
     /**
-     * Stages the parts. Until the mark moves, a delayed copy of an earlier deletion may delete all parts that etcd has by then. So etcd puts a part only if it has
-     * the previous part, and moves the mark only if it has the last part.
+     * Stages the parts. Until the mark moves, a delayed copy of an earlier deletion may delete all parts that etcd has
+     * by then. So etcd puts a part only if it has the previous part, and moves the mark only if it has the last part.
      */
     private void stage(Mark next, List<Part> parts) {
         check("stage", List.of(deleteStaged()));

@@ -9,13 +9,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The version of the rows in etcd, in a key of its own beside the mark. Each transaction of a leader compares it. A program reads rows of a later version without
- * the fields that it does not know, and would write them back without these; so it does not stand for election where the version is later than its own.
- * A store without the key is of a program that knew none, and gets it from its next leader.
+ * The version of the rows in etcd, in a key of its own beside the mark. Each transaction of a leader compares it. A
+ * program reads rows of a later version without the fields that it does not know, and would write them back without
+ * these; so it does not stand for election where the version is later than its own. A store without the key is of a
+ * program that knew none, and gets it from its next leader.
  */
 final class Format {
 
-    /** The version that this program writes. It grows when a program of the version before would lose what is in a row. */
+    /**
+     * The version that this program writes. It grows when a program of the version before would lose what is in a row.
+     */
     static final int OWN = 1;
 
     private static final String KEY = "format";

@@ -6,8 +6,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Until when a lease of etcd holds on this side: until three quarters of its length after the last renewal that was answered was <em>sent</em>. etcd ends
- * it a whole length after the renewal came in at the earliest. The end is final. Thread-safe.
+ * Until when a lease of etcd holds on this side: until three quarters of its length after the last renewal that was
+ * answered was <em>sent</em>. etcd ends it a whole length after the renewal came in at the earliest. The end is final.
+ * Thread-safe.
  */
 final class LeaseTime {
 

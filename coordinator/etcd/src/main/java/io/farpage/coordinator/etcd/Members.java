@@ -6,8 +6,9 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * The members of an etcd cluster, of which one is called first for as long as it answers. Each has a client of its own: a single client of several members sends
- * a part of its calls to a member that is cut off, for as long as its connection to that member looks whole. Thread-safe.
+ * The members of an etcd cluster, of which one is called first for as long as it answers. Each has a client of its own:
+ * a single client of several members sends a part of its calls to a member that is cut off, for as long as its
+ * connection to that member looks whole. Thread-safe.
  */
 final class Members implements AutoCloseable {
 
@@ -37,7 +38,9 @@ final class Members implements AutoCloseable {
         current = answered;
     }
 
-    /** Calls the member after one that failed. Of several calls that failed at the same member, the first has an effect. */
+    /**
+     * Calls the member after one that failed. Of several calls that failed at the same member, the first has an effect.
+     */
     synchronized void leave(Client failed) {
         if (current.equals(failed)) {
             current = clients.get((clients.indexOf(failed) + 1) % clients.size());

@@ -25,7 +25,10 @@ class CompactionTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** The commits write three times the quota, and the next leader needs a new lease, which etcd refuses too when it is full. */
+    /**
+     * The commits write three times the quota, and the next leader needs a new lease, which etcd refuses too when it is
+     * full.
+     */
     @Test
     void shouldWriteMoreThanTheQuotaOfEtcdAndBeSucceeded() throws InterruptedException {
         try (EtcdMember member = EtcdMember.start(directory, List.of("--quota-backend-bytes=16777216"));

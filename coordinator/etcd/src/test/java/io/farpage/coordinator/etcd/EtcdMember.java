@@ -79,7 +79,10 @@ final class EtcdMember implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + freePort());
     }
 
-    /** A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these takes it before etcd does. */
+    /**
+     * A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these
+     * takes it before etcd does.
+     */
     private static int freePort() {
         for (int i = 0; i < 100; i++) {
             int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
@@ -125,7 +128,10 @@ final class EtcdMember implements AutoCloseable {
         return this;
     }
 
-    /** Repeats a request until it is answered, for as long as etcd runs and for 30 s at most; the error names the last refusal and what etcd printed. */
+    /**
+     * Repeats a request until it is answered, for as long as etcd runs and for 30 s at most; the error names the last
+     * refusal and what etcd printed.
+     */
     void awaitAnswer(Runnable request) {
         long end = System.nanoTime() + DEADLINE.multipliedBy(3).toNanos();
         while (true) {

@@ -63,7 +63,10 @@ class EtcdStoreContractTest extends StoreContract {
         return EtcdStore.open(etcd, new EtcdStore.Lead(always, () -> {}));
     }
 
-    /** After pages of small rows larger pages are asked for, and a page of the large ones is longer than a message may be. */
+    /**
+     * After pages of small rows larger pages are asked for, and a page of the large ones is longer than a message may
+     * be.
+     */
     @Test
     void shouldReadSmallRowsAndThenMoreBytesThanOneMessageMayHave() {
         Map<String, String> nodes = IntStream.range(0, 2_500)

@@ -30,7 +30,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A member of etcd that takes only clients with a certificate, on an address that its certificate names and on one that it does not. */
+/**
+ * A member of etcd that takes only clients with a certificate, on an address that its certificate names and on one that
+ * it does not.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class EtcdTlsTest {
 

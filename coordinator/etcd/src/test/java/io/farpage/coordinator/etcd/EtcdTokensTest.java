@@ -31,7 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tokens in a real etcd as two coordinators and the commands on their hosts see them: each has connections of its own. */
+/**
+ * Tokens in a real etcd as two coordinators and the commands on their hosts see them: each has connections of its own.
+ */
 @Tag("portable")
 @Timeout(120)
 class EtcdTokensTest {

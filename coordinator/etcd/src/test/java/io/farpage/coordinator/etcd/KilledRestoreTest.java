@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * {@code coordinator restore} as a process that is killed while it restores, at a moment that a seed decides. The store is empty or whole afterwards, and can be
- * restored again. {@code -Dfarpage.seed=N} repeats it.
+ * {@code coordinator restore} as a process that is killed while it restores, at a moment that a seed decides. The store
+ * is empty or whole afterwards, and can be restored again. {@code -Dfarpage.seed=N} repeats it.
  */
 @Tag("soak")
 @Timeout(600)

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A cluster that moves from the embedded store to etcd and back with {@code backup} and {@code restore}, and an agent that goes with it. */
+/**
+ * A cluster that moves from the embedded store to etcd and back with {@code backup} and {@code restore}, and an agent
+ * that goes with it.
+ */
 @Tag("soak")
 class MovedStoreTest {
 
@@ -123,7 +126,10 @@ class MovedStoreTest {
         }
     }
 
-    /** A coordinator leads on the restored store: the agent obeys it, and commands that take a store without one are refused. */
+    /**
+     * A coordinator leads on the restored store: the agent obeys it, and commands that take a store without one are
+     * refused.
+     */
     private void lead() throws CoordinatorException {
         URI url = EtcdMember.freeUrl();
         List<String> arguments = new ArrayList<>(List.of("run", "-D", "server.listen=" + url.getAuthority()));

@@ -27,7 +27,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two coordinators with certificates on one etcd: a token that was made with the configuration of one counts at the other, which leads after the first was killed. */
+/**
+ * Two coordinators with certificates on one etcd: a token that was made with the configuration of one counts at the
+ * other, which leads after the first was killed.
+ */
 @Tag("soak")
 class SharedTokensTest {
 

@@ -10,7 +10,10 @@ import java.util.OptionalDouble;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads what the machine gives: the CPU time that a fixed piece of work needs against the time that it takes, and the kernel's CPU pressure. */
+/**
+ * Reads what the machine gives: the CPU time that a fixed piece of work needs against the time that it takes, and the
+ * kernel's CPU pressure.
+ */
 final class CpuProbe implements Machine {
     /** Takes some milliseconds, longer than the scheduler lets a thread run at once while others are runnable. */
     private static final int ROUNDS = 3_000_000;

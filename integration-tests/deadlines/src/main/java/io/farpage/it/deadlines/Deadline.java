@@ -4,15 +4,16 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * The deadline of one wait. The time between two readings counts by the share that the machine gave in it. A wait that is disturbed after it has begun
- * gets more time from then on; one on a quiet machine gets what it asked for.
+ * The deadline of one wait. The time between two readings counts by the share that the machine gave in it. A wait that
+ * is disturbed after it has begun gets more time from then on; one on a quiet machine gets what it asked for.
  */
 final class Deadline {
     /** The longest deadline, in multiples of that on a quiet machine. */
     static final int LONGEST = 12;
     /**
-     * How much longer a deadline is when some task waits for a CPU all the time. The pressure does not tell how many tasks wait: it is complete with two
-     * runnable tasks for each CPU and with ten. At four, work takes four times as long.
+     * How much longer a deadline is when some task waits for a CPU all the time. The pressure does not tell how many
+     * tasks wait: it is complete with two runnable tasks for each CPU and with ten. At four, work takes four times as
+     * long.
      */
     static final double OF_PRESSURE = 3;
 

@@ -16,8 +16,9 @@ import org.awaitility.core.TimeoutEvent;
 import org.awaitility.pollinterval.IterativePollInterval;
 
 /**
- * How long a test waits for what it does not control. Each time is that of a quiet machine; on a loaded one it is up to {@value Deadline#LONGEST} times as long, by
- * what the machine gives when the wait begins and while it lasts. A wait that fails tells what the machine gave.
+ * How long a test waits for what it does not control. Each time is that of a quiet machine; on a loaded one it is up to
+ * {@value Deadline#LONGEST} times as long, by what the machine gives when the wait begins and while it lasts. A wait
+ * that fails tells what the machine gave.
  *
  * <p>Not for times that are under test: a rule of time is tested on a clock that the test holds.
  */
@@ -36,7 +37,9 @@ public final class Deadlines {
 
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(100);
     private static final int READINGS = 4;
-    /** Awaitility ends a wait this long after the longest deadline. That happens only if a condition does not return. */
+    /**
+     * Awaitility ends a wait this long after the longest deadline. That happens only if a condition does not return.
+     */
     private static final Duration UNTIL_AWAITILITY_ENDS = Duration.ofSeconds(30);
 
     /** Between polls: short at first, as most conditions hold soon, and then ever longer. */
@@ -48,13 +51,19 @@ public final class Deadlines {
 
     private Deadlines() {}
 
-    /** The time that a machine needs for {@code quiet}, if it goes on as it is: for waits that take one duration and cannot be asked again. */
+    /**
+     * The time that a machine needs for {@code quiet}, if it goes on as it is: for waits that take one duration and
+     * cannot be asked again.
+     */
     public static Duration of(Duration quiet) {
         return Duration.ofNanos((long)
                 (quiet.toNanos() / MACHINE.recent(LONGEST_INTERVAL.toNanos()).given()));
     }
 
-    /** A wait of Awaitility that ends with the deadline. An {@code atMost} of the caller's own would bring the fixed one back. */
+    /**
+     * A wait of Awaitility that ends with the deadline. An {@code atMost} of the caller's own would bring the fixed one
+     * back.
+     */
     public static ConditionFactory await(String what, Duration quiet) {
         return await(what, quiet, MACHINE);
     }

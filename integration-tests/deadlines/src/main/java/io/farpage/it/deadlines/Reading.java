@@ -7,7 +7,8 @@ import java.util.OptionalDouble;
  *
  * @param nanos when it was read, of {@link System#nanoTime}
  * @param share of one CPU that a thread gets that asks for all of it, above 0 and at most 1
- * @param pressure the share of the last ten seconds in which some task of the machine waited for a CPU; empty if the kernel does not count it
+ * @param pressure the share of the last ten seconds in which some task of the machine waited for a CPU; empty if the
+ *     kernel does not count it
  */
 record Reading(long nanos, double share, OptionalDouble pressure) {
     Reading {

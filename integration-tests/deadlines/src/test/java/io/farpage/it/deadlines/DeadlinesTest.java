@@ -111,7 +111,10 @@ class DeadlinesTest {
         assertEquals(reading.share(), probe.recent(Long.MAX_VALUE).share());
     }
 
-    /** Gives half of a CPU. Each call of {@link #nanos} moves the clock by one step; a reading has the time of the latest call. */
+    /**
+     * Gives half of a CPU. Each call of {@link #nanos} moves the clock by one step; a reading has the time of the
+     * latest call.
+     */
     private static final class GivenMachine implements Machine {
         private final long step;
         private long nanos;

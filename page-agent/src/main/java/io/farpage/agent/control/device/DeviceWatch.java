@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches devices: ports that go down or come up, that lose or get their GID, devices that are removed, and new ones. Asynchronous events make it quick; polling every
- * {@link #INTERVAL} makes it reliable.
+ * Watches devices: ports that go down or come up, that lose or get their GID, devices that are removed, and new ones.
+ * Asynchronous events make it quick; polling every {@link #INTERVAL} makes it reliable.
  */
 public final class DeviceWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DeviceWatch.class);
@@ -36,18 +36,24 @@ public final class DeviceWatch implements AutoCloseable {
         /** A lost device was closed: peers are to be informed. */
         void removed(OpenDevice device);
 
-        /** The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried where it failed. */
+        /**
+         * The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried
+         * where it failed.
+         */
         void changed(OpenDevice device);
 
-        /** A completion queue of a device has failed. It may deliver no further completion, and polling it may return nothing. */
+        /**
+         * A completion queue of a device has failed. It may deliver no further completion, and polling it may return
+         * nothing.
+         */
         void completionQueueFailed(OpenDevice device);
 
         /** The queue pair {@code qpn} of a device has failed, perhaps without completions that tell of it. */
         void queuePairFailed(OpenDevice device, int qpn);
 
         /**
-         * A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. Called again if
-         * it completes with a failure.
+         * A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no
+         * longer in use. Called again if it completes with a failure.
          */
         CompletableFuture<Void> abandon(OpenDevice device);
     }

@@ -14,8 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * An open device with the pool registered: the header page for peers to read, and the staging frames for this host alone. Exported frames are registered
- * in ranges, each with a key of its own, while a node is attached to the space that they hold.
+ * An open device with the pool registered: the header page for peers to read, and the staging frames for this host
+ * alone. Exported frames are registered in ranges, each with a key of its own, while a node is attached to the space
+ * that they hold.
  */
 public final class OpenDevice implements AutoCloseable {
     private static final Set<AccessFlag> STAGING = EnumSet.of(AccessFlag.LOCAL_WRITE);
@@ -59,7 +60,9 @@ public final class OpenDevice implements AutoCloseable {
         }
     }
 
-    /** Finds out at once whether the device can register the whole pool (RLIMIT_MEMLOCK). The key is told to no node. */
+    /**
+     * Finds out at once whether the device can register the whole pool (RLIMIT_MEMLOCK). The key is told to no node.
+     */
     private void requireExportable() {
         domain.registerMemory(pool.exported(), EXPORTED).close();
     }
@@ -86,7 +89,8 @@ public final class OpenDevice implements AutoCloseable {
     }
 
     /**
-     * Registers a range of the exported frames for one peer to read and write. The device deregisters it when it is closed itself. Any thread.
+     * Registers a range of the exported frames for one peer to read and write. The device deregisters it when it is
+     * closed itself. Any thread.
      *
      * @param offset of the first byte from the start of the exported frames
      * @param length in bytes, at least 1
@@ -184,8 +188,8 @@ public final class OpenDevice implements AutoCloseable {
     /**
      * Deregisters the pool and closes the device. Queue pairs must be closed before.
      *
-     * @throws RuntimeException of the first part that does not close, after the others have been tried: the device may still use the
-     *     pool then
+     * @throws RuntimeException of the first part that does not close, after the others have been tried: the device may
+     *     still use the pool then
      */
     @Override
     public void close() {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Devices that are present and were not usable when they were last tried. Opening a device to find out costs its firmware time, so each refusal doubles
- * the pause before the next try. Used by one thread.
+ * Devices that are present and were not usable when they were last tried. Opening a device to find out costs its
+ * firmware time, so each refusal doubles the pause before the next try. Used by one thread.
  */
 final class RefusedDevices {
     private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);

@@ -18,7 +18,9 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The open devices of this agent, best transport first, and why these. Any thread may read; one thread changes them. */
+/**
+ * The open devices of this agent, best transport first, and why these. Any thread may read; one thread changes them.
+ */
 public final class Transports implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Transports.class);
     private static final int MAX_RAILS = 8;
@@ -45,8 +47,8 @@ public final class Transports implements AutoCloseable {
      *
      * @param rdma provides RDMA devices
      * @param tcp provides the fallback
-     * @throws VerbsException if the mode is {@link TransportMode#RDMA} and no device is usable, saying why and what to do, or if the
-     *     fallback cannot be opened, for one because its port is taken
+     * @throws VerbsException if the mode is {@link TransportMode#RDMA} and no device is usable, saying why and what to
+     *     do, or if the fallback cannot be opened, for one because its port is taken
      */
     public static Transports open(TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool) {
         return open(mode, rdma, tcp, pool, System::nanoTime);
@@ -82,8 +84,8 @@ public final class Transports implements AutoCloseable {
     }
 
     /**
-     * Opens the usable RDMA devices that are not open yet. At start, and again to find new or returned ones. Touches no device that is open, nor one
-     * that was not usable a moment ago.
+     * Opens the usable RDMA devices that are not open yet. At start, and again to find new or returned ones. Touches no
+     * device that is open, nor one that was not usable a moment ago.
      *
      * @return those that were opened
      */

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The regions of one grant: one for each range and device. Ranges are added as homes join extents, and revoked one by one, so that transfers with the
- * others go on. Used under the lock of {@link HomeGrants}, except for {@link #export}.
+ * The regions of one grant: one for each range and device. Ranges are added as homes join extents, and revoked one by
+ * one, so that transfers with the others go on. Used under the lock of {@link HomeGrants}, except for {@link #export}.
  */
 final class GivenGrant {
     private static final Logger log = LoggerFactory.getLogger(GivenGrant.class);
@@ -45,7 +45,8 @@ final class GivenGrant {
     }
 
     /**
-     * The grant is not wanted any more. READs of a pull may be under way, and one that is refused fails a link that serves guests; so such a grant lingers.
+     * The grant is not wanted any more. READs of a pull may be under way, and one that is refused fails a link that
+     * serves guests; so such a grant lingers.
      *
      * @return whether it has to be revoked now
      */
@@ -73,9 +74,10 @@ final class GivenGrant {
     }
 
     /**
-     * Adds the extents that are not granted, and revokes the ranges that do not belong to the space any more. A range that a home was dropped from stays:
-     * WRITEs to it may be under way until it is released. Extents of a large space that are added together are joined, but not with those that are granted:
-     * a range that is registered anew refuses the transfers that are under way. Only if there are {@link #MAX_RANGES} are all joined.
+     * Adds the extents that are not granted, and revokes the ranges that do not belong to the space any more. A range
+     * that a home was dropped from stays: WRITEs to it may be under way until it is released. Extents of a large space
+     * that are added together are joined, but not with those that are granted: a range that is registered anew refuses
+     * the transfers that are under way. Only if there are {@link #MAX_RANGES} are all joined.
      *
      * @param extents what the pool has of each extent, sorted
      * @param places all that the space has in the pool, dropped homes included

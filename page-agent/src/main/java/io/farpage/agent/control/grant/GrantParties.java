@@ -16,7 +16,8 @@ import java.util.Optional;
  * @param homeIncarnation of the home
  * @param node that is attached to the space
  * @param incarnation of that node
- * @param pull the extent that the node may read to pull it, in the epoch of the pull; empty if it is attached, and may read and write
+ * @param pull the extent that the node may read to pull it, in the epoch of the pull; empty if it is attached, and may
+ *     read and write
  */
 public record GrantParties(
         long space,

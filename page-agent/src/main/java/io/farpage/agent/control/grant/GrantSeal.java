@@ -17,9 +17,10 @@ import javax.crypto.spec.GCMParameterSpec;
 import tools.jackson.core.JacksonException;
 
 /**
- * Seals grants on their way from a home to an attached node: AES-256-GCM with a key that only these two agents derive ({@link LinkKeys#sealing}), a
- * random nonce for each, and {@link GrantParties} as associated data. The coordinator, which hands grants on, cannot read or alter one, or pass
- * off one for another space, node or incarnation. It can hand out an earlier grant of the same parties, whose keys are revoked. Thread-safe.
+ * Seals grants on their way from a home to an attached node: AES-256-GCM with a key that only these two agents derive
+ * ({@link LinkKeys#sealing}), a random nonce for each, and {@link GrantParties} as associated data. The coordinator,
+ * which hands grants on, cannot read or alter one, or pass off one for another space, node or incarnation. It can hand
+ * out an earlier grant of the same parties, whose keys are revoked. Thread-safe.
  */
 public final class GrantSeal {
     private static final String CIPHER = "AES/GCM/NoPadding";

@@ -31,9 +31,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range of the pool that belongs to the
- * space; and for each node that pulls an extent from this one, a region that it can only read. The keys are told to that node alone. Revoking deregisters the
- * regions.
+ * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range
+ * of the pool that belongs to the space; and for each node that pulls an extent from this one, a region that it can
+ * only read. The keys are told to that node alone. Revoking deregisters the regions.
  */
 public final class HomeGrants implements PoolAccess {
     private static final Logger log = LoggerFactory.getLogger(HomeGrants.class);
@@ -136,7 +136,10 @@ public final class HomeGrants implements PoolAccess {
         return all && !isOutOfDate();
     }
 
-    /** Whether the grant of a pull that has ended is to be revoked soon, or a range was released, which the next answer may give to another space. */
+    /**
+     * Whether the grant of a pull that has ended is to be revoked soon, or a range was released, which the next answer
+     * may give to another space.
+     */
     private synchronized boolean isOutOfDate() {
         return !released.isEmpty() || given.values().stream().anyMatch(GivenGrant::isEnding);
     }
@@ -176,7 +179,10 @@ public final class HomeGrants implements PoolAccess {
         }
     }
 
-    /** Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to grant. */
+    /**
+     * Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to
+     * grant.
+     */
     private Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
         List<OpenDevice> devices = transports.devices();
         Optional<GivenGrant> prepared = prepare(parties, space, devices);
@@ -205,8 +211,9 @@ public final class HomeGrants implements PoolAccess {
     }
 
     /**
-     * Registers a grant with one device, range by range and without the lock, since a device pins the pages of a range meanwhile: revoking and barring do not
-     * wait for that. A range that is revoked meanwhile is deregistered again. No node knows its key.
+     * Registers a grant with one device, range by range and without the lock, since a device pins the pages of a range
+     * meanwhile: revoking and barring do not wait for that. A range that is revoked meanwhile is deregistered again. No
+     * node knows its key.
      */
     private void register(GivenGrant grant, OpenDevice device) {
         try {

@@ -33,15 +33,18 @@ final class PoolRanges {
     }
 
     /**
-     * The most extents of a space that are granted one by one, so that each can be revoked alone; a device has a limit of regions. A space of one piece has
-     * 64 extents, and one more for each gap of a pool that it is placed across.
+     * The most extents of a space that are granted one by one, so that each can be revoked alone; a device has a limit
+     * of regions. A space of one piece has 64 extents, and one more for each gap of a pool that it is placed across.
      */
     static final int MAX_APART = 128;
 
     /** Ranges are joined up to this length: a device pins a range as a whole, and its key is revoked as a whole. */
     static final long MAX_JOINED = 16L << 30;
 
-    /** What a pool of a node, which is a home, has of an extent in an epoch; empty if it is none, or the extent is in another epoch. */
+    /**
+     * What a pool of a node, which is a home, has of an extent in an epoch; empty if it is none, or the extent is in
+     * another epoch.
+     */
     static List<PoolRange> of(SpaceExtents space, ExtentEpoch pulled, String home, Incarnation pool) {
         return space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK && pulled.equals(ExtentEpoch.of(extent)))

@@ -47,9 +47,9 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
     }
 
     /**
-     * What a home has granted, of the incarnation of its newest grant. Where ranges of a deleted space and a new one overlap, the newest counts for the
-     * bytes that both have. Where a node that is attached to a space pulls an extent of it, the attachment counts: its keys permit reads, and those of
-     * the pull permit no WRITE.
+     * What a home has granted, of the incarnation of its newest grant. Where ranges of a deleted space and a new one
+     * overlap, the newest counts for the bytes that both have. Where a node that is attached to a space pulls an extent
+     * of it, the attachment counts: its keys permit reads, and those of the pull permit no WRITE.
      *
      * @param grants of one home, the newest last
      */

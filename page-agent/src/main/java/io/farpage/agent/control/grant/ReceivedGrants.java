@@ -29,8 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What homes have granted to this node: fetched from the coordinator for each attached space or pulled extent and each home of it, opened, and handed to the links. A
- * grant that a home refuses is not used any more until the home has published another.
+ * What homes have granted to this node: fetched from the coordinator for each attached space or pulled extent and each
+ * home of it, opened, and handed to the links. A grant that a home refuses is not used any more until the home has
+ * published another.
  */
 public final class ReceivedGrants implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ReceivedGrants.class);
@@ -137,7 +138,10 @@ public final class ReceivedGrants implements AutoCloseable {
         return complete ? REFRESH : RETRY;
     }
 
-    /** One for each home of each attached space, and of each extent that is pulled. A node reaches its own pool without a key. */
+    /**
+     * One for each home of each attached space, and of each extent that is pulled. A node reaches its own pool without
+     * a key.
+     */
     private Set<GrantParties> wanted() {
         Set<GrantParties> wanted = new HashSet<>();
         for (SpaceExtents space : spaces.held().spaces()) {

@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Guests that an earlier process of this node has left running: each is served again once the coordinator has passed the attachment of its space to this
- * process, which it does when the homes have cut off the earlier one. A guest that cannot be served is named in the log; its threads stay stopped.
- * Thread-safe.
+ * Guests that an earlier process of this node has left running: each is served again once the coordinator has passed
+ * the attachment of its space to this process, which it does when the homes have cut off the earlier one. A guest that
+ * cannot be served is named in the log; its threads stay stopped. Thread-safe.
  */
 final class Adoptions implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Adoptions.class);
@@ -55,7 +55,8 @@ final class Adoptions implements AutoCloseable {
          * @param use of its space
          * @return serves it; called once, and the guest is not prepared again
          * @throws KeptGuestException if it cannot be served; the use is closed then
-         * @throws RuntimeException if it cannot be served this time; the use goes on, for another attempt, and nothing else of this one is left
+         * @throws RuntimeException if it cannot be served this time; the use goes on, for another attempt, and nothing
+         *     else of this one is left
          */
         Runnable prepare(LeftGuest guest, SpaceUse use) throws KeptGuestException;
 

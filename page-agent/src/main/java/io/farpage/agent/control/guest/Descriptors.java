@@ -14,7 +14,8 @@ final class Descriptors {
     private Descriptors() {}
 
     /**
-     * Checks that they are the userfaultfds of the slices, in order, and then, if there is one more, the file behind the memory.
+     * Checks that they are the userfaultfds of the slices, in order, and then, if there is one more, the file behind
+     * the memory.
      *
      * @throws HandoffException saying which is missing or is something else
      */

@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the coordinator every five seconds how the guests of this node fault, for its dashboard: one request for all guests, and none while no guest runs. A
- * coordinator that is older than this request refuses it, and is asked again a minute later. Nothing depends on a report: one that fails is not repeated.
+ * Tells the coordinator every five seconds how the guests of this node fault, for its dashboard: one request for all
+ * guests, and none while no guest runs. A coordinator that is older than this request refuses it, and is asked again a
+ * minute later. Nothing depends on a report: one that fails is not repeated.
  */
 public final class FigureReports implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(FigureReports.class);

@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The memory of this host and of the agent's heap that a guest needs apart from its pages, and how much is available. */
+/**
+ * The memory of this host and of the agent's heap that a guest needs apart from its pages, and how much is available.
+ */
 final class Footprint {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final String AVAILABLE = "MemAvailable:";
@@ -45,7 +47,10 @@ final class Footprint {
         }
     }
 
-    /** Bytes that the kernel can give to processes without swapping (MemAvailable); no limit if the kernel does not report it. */
+    /**
+     * Bytes that the kernel can give to processes without swapping (MemAvailable); no limit if the kernel does not
+     * report it.
+     */
     static long availableMemory() {
         try {
             for (String line : Files.readAllLines(MEMINFO)) {

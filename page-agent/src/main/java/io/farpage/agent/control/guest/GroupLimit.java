@@ -7,8 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the limit of a guest below what the control groups of its VMM leave. Resident pages are charged to those groups, also where the agent
- * installs them, and the kernel ends the VMM when a group is full. Eviction has to begin before.
+ * Keeps the limit of a guest below what the control groups of its VMM leave. Resident pages are charged to those
+ * groups, also where the agent installs them, and the kernel ends the VMM when a group is full. Eviction has to begin
+ * before.
  *
  * @param headroom what the groups leave; empty if none of them is limited
  */

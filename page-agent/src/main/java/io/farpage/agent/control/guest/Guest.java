@@ -22,8 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One guest from its attachment to its end. A thread of its own waits for the VMM, has its handoff checked and its memory served, and probes
- * regularly whether the VMM still exists. A faulty or hostile VMM affects its own guest alone.
+ * One guest from its attachment to its end. A thread of its own waits for the VMM, has its handoff checked and its
+ * memory served, and probes regularly whether the VMM still exists. A faulty or hostile VMM affects its own guest
+ * alone.
  */
 final class Guest {
     private static final Logger log = LoggerFactory.getLogger(Guest.class);
@@ -189,7 +190,10 @@ final class Guest {
         }
     }
 
-    /** Ends the use of the space, unless transfers may be under way: then it stays attached until the shards have stopped. */
+    /**
+     * Ends the use of the space, unless transfers may be under way: then it stays attached until the shards have
+     * stopped.
+     */
     private void release() {
         Paging ended = paging;
         if (ended != null && !ended.hasEnded()) {
@@ -301,13 +305,19 @@ final class Guest {
                 "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
     }
 
-    /** Lets requestStop interrupt this thread, or ends that: an interruption that has come is over, and no other will come. */
+    /**
+     * Lets requestStop interrupt this thread, or ends that: an interruption that has come is over, and no other will
+     * come.
+     */
     private synchronized void setInterruptible(boolean value) {
         interruptible = value;
         Thread.interrupted();
     }
 
-    /** If the use was revoked and no transfer of the guest can reach the homes any more, lets the homes reuse its frames. */
+    /**
+     * If the use was revoked and no transfer of the guest can reach the homes any more, lets the homes reuse its
+     * frames.
+     */
     private void cutOffIfRevoked(Paging served) throws InterruptedException {
         if (!cutOff && use.isRevoked() && served.isCutOff()) {
             cutOff = true;

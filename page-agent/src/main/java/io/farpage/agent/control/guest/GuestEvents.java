@@ -11,7 +11,10 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Passes what happens to all guests on: to the watch, to the coordinator, and to what a later guest of the same space needs. Thread-safe. */
+/**
+ * Passes what happens to all guests on: to the watch, to the coordinator, and to what a later guest of the same space
+ * needs. Thread-safe.
+ */
 final class GuestEvents implements Guest.Listener {
     private static final Logger log = LoggerFactory.getLogger(GuestEvents.class);
 

@@ -14,7 +14,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Makes guests of what they need: the use of a space, its seal, and a socket for the VMM, or memory that an earlier process has served. Thread-safe. */
+/**
+ * Makes guests of what they need: the use of a space, its seal, and a socket for the VMM, or memory that an earlier
+ * process has served. Thread-safe.
+ */
 final class GuestOpening {
     private static final int DEFAULT_PREFETCH = 32;
 

@@ -19,11 +19,16 @@ import java.util.OptionalLong;
  * @param localBytes how much of the guest may be resident; all of it, when left out
  * @param prefetchPages pages that one fetch may transfer, 1 to 64; 32 when left out
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
- * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
- * @param socketOwner owner of the socket, as USER, USER:GROUP or :GROUP by name or number; the agent's user and group when left out
- * @param force whether to use a torn space, which holds older and newer pages, as it is, or an encrypted one with tags of an earlier moment; false when left out
- * @param takeover whether to take the space over from a node that has failed, whose homes cut it off first; false when left out
- * @param encrypted whether the space, if it is to be made, is encrypted; one that exists must be, if true; false when left out
+ * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group;
+ *     0600 when left out
+ * @param socketOwner owner of the socket, as USER, USER:GROUP or :GROUP by name or number; the agent's user and group
+ *     when left out
+ * @param force whether to use a torn space, which holds older and newer pages, as it is, or an encrypted one with tags
+ *     of an earlier moment; false when left out
+ * @param takeover whether to take the space over from a node that has failed, whose homes cut it off first; false when
+ *     left out
+ * @param encrypted whether the space, if it is to be made, is encrypted; one that exists must be, if true; false when
+ *     left out
  * @param keyId the id of the key of an encrypted space that is to be made; the key for new spaces, when left out
  * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
  */

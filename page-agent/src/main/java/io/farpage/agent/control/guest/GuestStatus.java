@@ -59,8 +59,8 @@ public record GuestStatus(
      * @param waitedFaults that waited for a free frame
      * @param removedPages that the guest discarded, such as by its balloon
      * @param prefetchedPages installed before a fault asked for them
-     * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each is lost, unless
-     *     another home has it
+     * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each
+     *     is lost, unless another home has it
      * @param foreignPages at their homes that the memory file had although the agent had not installed them
      * @param hedgedReads reads of pages with several homes that took so long that another home was asked as well
      * @param repairedPages copied to homes that join, in place of lost homes or of those on nodes that are drained

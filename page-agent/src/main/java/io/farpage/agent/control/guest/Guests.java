@@ -87,7 +87,10 @@ public final class Guests implements AutoCloseable, SampledGuests {
             Drops.Options mirrors,
             GuestKeeping keeping) {}
 
-    /** The spaces whose guests an earlier process has left running and this one is about to serve: part of the node's registration. */
+    /**
+     * The spaces whose guests an earlier process has left running and this one is about to serve: part of the node's
+     * registration.
+     */
     public List<Long> adopted() {
         return adoptions.spaces();
     }
@@ -324,8 +327,9 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Another process takes over from now on, and no guest begins on this one any more. Guests that wait for an attempt to adopt them are not in its way:
-     * the keeper holds all of each since this process began, and the record names an incarnation whose attachment the coordinator passes on.
+     * Another process takes over from now on, and no guest begins on this one any more. Guests that wait for an attempt
+     * to adopt them are not in its way: the keeper holds all of each since this process began, and the record names an
+     * incarnation whose attachment the coordinator passes on.
      *
      * @return what that process could not go on with; then guests may begin as before
      */

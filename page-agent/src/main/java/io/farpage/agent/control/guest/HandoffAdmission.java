@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Checks what VMMs hand over for one guest, and makes the pagers of the first memory that is in order. Used by the guest's thread. */
+/**
+ * Checks what VMMs hand over for one guest, and makes the pagers of the first memory that is in order. Used by the
+ * guest's thread.
+ */
 final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 

@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until the message is complete,
- * the connection fails, or its deadline has passed. The descriptor does not block. Used by one thread.
+ * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until
+ * the message is complete, the connection fails, or its deadline has passed. The descriptor does not block. Used by one
+ * thread.
  */
 final class HandoffConnection implements AutoCloseable {
     private static final int MAX_MESSAGE = 1 << 20;
@@ -48,7 +49,8 @@ final class HandoffConnection implements AutoCloseable {
      * Adopts a connection.
      *
      * @param peer the process that connected
-     * @param refusal why that process may not hand memory over, if it may not; given once its message has been read, so that the process reads it
+     * @param refusal why that process may not hand memory over, if it may not; given once its message has been read, so
+     *     that the process reads it
      * @param deadline of the whole message, in the units of {@link System#nanoTime()}
      */
     HandoffConnection(int fd, Errno errno, UnixSockets.Credentials peer, Optional<String> refusal, long deadline) {
@@ -144,7 +146,10 @@ final class HandoffConnection implements AutoCloseable {
         return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, peer.pid());
     }
 
-    /** Tells the VMM why its handoff is refused. If the handoff is accepted, the agent closes the connection without an answer. */
+    /**
+     * Tells the VMM why its handoff is refused. If the handoff is accepted, the agent closes the connection without an
+     * answer.
+     */
     void refuse(String reason) {
         UnixSockets.send(errno, fd, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
     }

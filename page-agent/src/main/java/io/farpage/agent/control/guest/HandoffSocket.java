@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The Unix socket on which a VMM hands its memory over. One thread waits on it for all its connections together, so that a slow connection does not
- * delay another. Any thread may wake or close it.
+ * The Unix socket on which a VMM hands its memory over. One thread waits on it for all its connections together, so
+ * that a slow connection does not delay another. Any thread may wake or close it.
  */
 final class HandoffSocket implements AutoCloseable {
     /** How long a message may take from the connection on, in however many pieces. */
@@ -54,7 +54,8 @@ final class HandoffSocket implements AutoCloseable {
     }
 
     /**
-     * Listens. A socket at the path that belongs to this user and that no process listens on is replaced; anything else stays.
+     * Listens. A socket at the path that belongs to this user and that no process listens on is replaced; anything else
+     * stays.
      *
      * @param access owner and permissions of the socket
      * @throws IOException saying what is in the way

@@ -9,15 +9,19 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Whether the kernel may make transparent huge pages of a guest's shared memory. Eviction punches holes of 4 KiB. If the kernel cannot split a
- * huge page, because a page of it is in use, the hole stays in the file as zeros: the guest finds them without a fault.
+ * Whether the kernel may make transparent huge pages of a guest's shared memory. Eviction punches holes of 4 KiB. If
+ * the kernel cannot split a huge page, because a page of it is in use, the hole stays in the file as zeros: the guest
+ * finds them without a fault.
  */
 final class HugePages {
     private static final Path SETTINGS = Path.of("/sys/kernel/mm/transparent_hugepage");
 
     private HugePages() {}
 
-    /** Why holes in the memory of a VMM, of pages of 4 KiB, may stay as zeros; empty if they do not, or if the VMM cannot be asked. */
+    /**
+     * Why holes in the memory of a VMM, of pages of 4 KiB, may stay as zeros; empty if they do not, or if the VMM
+     * cannot be asked.
+     */
     static Optional<String> obstacle(int vmm, List<Slice> slices) {
         String setting = setting();
         if (setting.equals("never") || setting.equals("deny")) {

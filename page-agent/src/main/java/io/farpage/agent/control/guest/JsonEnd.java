@@ -1,8 +1,8 @@
 package io.farpage.agent.control.guest;
 
 /**
- * Finds where a JSON array ends in bytes that arrive piece by piece: at the bracket that closes the array. Bytes that do not begin an array
- * end at once, since further bytes cannot make them one. The parser checks everything else.
+ * Finds where a JSON array ends in bytes that arrive piece by piece: at the bracket that closes the array. Bytes that
+ * do not begin an array end at once, since further bytes cannot make them one. The parser checks everything else.
  */
 final class JsonEnd {
     private long depth;

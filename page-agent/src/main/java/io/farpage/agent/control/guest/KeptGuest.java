@@ -141,7 +141,8 @@ final class KeptGuest {
     }
 
     /**
-     * Opens the file that an earlier process has left. A guest whose messages cannot be locked is served, and given up by {@link #check}.
+     * Opens the file that an earlier process has left. A guest whose messages cannot be locked is served, and given up
+     * by {@link #check}.
      *
      * @param parts all descriptors that the keeper holds of the guest, by part; they stay the caller's
      * @throws KeptGuestException if it is not a guest's, or is damaged
@@ -326,7 +327,8 @@ final class KeptGuest {
     }
 
     /**
-     * Has the keeper let go of the guest: a successor knows nothing of it. To be called before its descriptors are closed.
+     * Has the keeper let go of the guest: a successor knows nothing of it. To be called before its descriptors are
+     * closed.
      *
      * @return whether it was kept until now
      */

@@ -21,8 +21,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A guest that an earlier process of this node has left, as the keeper holds it. It may be unusable: then its descriptors stay open, at the keeper too, until
- * its VMM has ended, since the kernel would show the VMM zeros once the last one is closed. One thread.
+ * A guest that an earlier process of this node has left, as the keeper holds it. It may be unusable: then its
+ * descriptors stay open, at the keeper too, until its VMM has ended, since the kernel would show the VMM zeros once the
+ * last one is closed. One thread.
  */
 final class LeftGuest {
     private final long space;
@@ -123,8 +124,9 @@ final class LeftGuest {
     }
 
     /**
-     * Makes its pagers, which serve nothing before they are started. If that fails, it may be tried again: nothing of the attempt is left but the record,
-     * which names this incarnation, and a page table that was adopted and can be adopted once more.
+     * Makes its pagers, which serve nothing before they are started. If that fails, it may be tried again: nothing of
+     * the attempt is left but the record, which names this incarnation, and a page table that was adopted and can be
+     * adopted once more.
      *
      * @param use of its space, exclusive
      * @throws KeptGuestException if it cannot be served

@@ -4,12 +4,14 @@ import io.farpage.agent.data.pager.PagerOptions;
 import java.util.Arrays;
 
 /**
- * Shares the local limit of a guest among its pagers: each has a limit, and their sum never exceeds the guest's. Limits move to the pagers that
- * fault, in two steps, since a pager whose limit was lowered may hold more for a while: {@link #reclaim} lowers some; once these pagers have applied
- * their limits and reported what they hold, {@link #grant} raises others by what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows beyond what the guest may have.
+ * Shares the local limit of a guest among its pagers: each has a limit, and their sum never exceeds the guest's. Limits
+ * move to the pagers that fault, in two steps, since a pager whose limit was lowered may hold more for a while:
+ * {@link #reclaim} lowers some; once these pagers have applied their limits and reported what they hold, {@link #grant}
+ * raises others by what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows
+ * beyond what the guest may have.
  *
- * <p>A pager wants more if it has nearly reached its limit and still faults. It gets what others leave unused, and an eighth at a time of the limit
- * of pagers that fault less than half as often per page. Not thread-safe.
+ * <p>A pager wants more if it has nearly reached its limit and still faults. It gets what others leave unused, and an
+ * eighth at a time of the limit of pagers that fault less than half as often per page. Not thread-safe.
  */
 final class LocalShares {
     private static final int MIN = PagerOptions.MIN_LOCAL_PAGES;
@@ -107,7 +109,10 @@ final class LocalShares {
         return lowered;
     }
 
-    /** Counts the faults of each pager since the last call, and decides which want more pages. Returns the one that needs pages most, or -1. */
+    /**
+     * Counts the faults of each pager since the last call, and decides which want more pages. Returns the one that
+     * needs pages most, or -1.
+     */
     private int updateDemand(long[] held, long[] faultsSoFar) {
         int neediest = -1;
         for (int i = 0; i < limits.length; i++) {

@@ -58,7 +58,10 @@ final class PagerHost {
         this.options = options;
     }
 
-    /** @throws IllegalArgumentException if the staging memory cannot hold two pages of a size, one to fetch and one to write back */
+    /**
+     * @throws IllegalArgumentException if the staging memory cannot hold two pages of a size, one to fetch and one to
+     *     write back
+     */
     void requireStaging(int pageSize) {
         long staging = node.pool().staging().byteSize();
         if (staging < 2L * pageSize) {
@@ -79,8 +82,8 @@ final class PagerHost {
     }
 
     /**
-     * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part in it, so a shard that does not
-     * answer delays nothing, and nothing is left behind if this throws.
+     * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part
+     * in it, so a shard that does not answer delays nothing, and nothing is left behind if this throws.
      */
     Pager make(
             Pager.Guest guest,

@@ -11,7 +11,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 
-/** The pagers of one guest. They serve nothing before {@link #start}. Used by the guest's thread, except for {@link #resize}, {@link #status} and {@link #pins}. */
+/**
+ * The pagers of one guest. They serve nothing before {@link #start}. Used by the guest's thread, except for
+ * {@link #resize}, {@link #status} and {@link #pins}.
+ */
 interface Paging {
     /** Process id of the VMM. */
     int pid();

@@ -18,8 +18,8 @@ final class RamMappings {
     private RamMappings() {}
 
     /**
-     * Whether a VMM has registered some of its memory for minor faults, so that it may fill pages through another mapping. Also if it cannot be asked: then no
-     * page that it did not agree on is told from one that it did.
+     * Whether a VMM has registered some of its memory for minor faults, so that it may fill pages through another
+     * mapping. Also if it cannot be asked: then no page that it did not agree on is told from one that it did.
      */
     static boolean areFilledByVmm(int vmm, List<Slice> slices) {
         try (BufferedReader smaps = open(vmm)) {

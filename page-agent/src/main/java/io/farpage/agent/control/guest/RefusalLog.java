@@ -5,7 +5,9 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs refused handoffs of one guest, at most one a second, since a VMM may try again in a loop. Used by one thread. */
+/**
+ * Logs refused handoffs of one guest, at most one a second, since a VMM may try again in a loop. Used by one thread.
+ */
 final class RefusalLog {
     private static final Logger log = LoggerFactory.getLogger(RefusalLog.class);
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);

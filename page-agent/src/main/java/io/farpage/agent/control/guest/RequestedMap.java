@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 /**
- * Where the pages of a guest are, counted when that is asked for. The guest's thread counts, which also closes the pagers: so a page table that is counted is
- * not closed meanwhile, and no thread that moves pages waits.
+ * Where the pages of a guest are, counted when that is asked for. The guest's thread counts, which also closes the
+ * pagers: so a page table that is counted is not closed meanwhile, and no thread that moves pages waits.
  */
 final class RequestedMap {
     private final AtomicReference<Optional<PageMap>> made = new AtomicReference<>(Optional.empty());

@@ -6,8 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The part of a space that one userfaultfd's pager serves, as though it were a space of its own: pages and offsets count from its start.
- * The slices of a guest cover its space: every page is in exactly one of them, whether it is mapped or not.
+ * The part of a space that one userfaultfd's pager serves, as though it were a space of its own: pages and offsets
+ * count from its start. The slices of a guest cover its space: every page is in exactly one of them, whether it is
+ * mapped or not.
  *
  * @param base where the slice starts in the space and in the memory file, bytes
  * @param firstPage the first page of the slice

@@ -39,8 +39,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pagers of one guest: one for each userfaultfd that the VMM handed over, on the shards with the fewest. Each has its slice of the space. They
- * share one limit, which moves between them.
+ * The pagers of one guest: one for each userfaultfd that the VMM handed over, on the shards with the fewest. Each has
+ * its slice of the space. They share one limit, which moves between them.
  */
 final class SlicedPaging implements Paging {
     private static final Logger log = LoggerFactory.getLogger(SlicedPaging.class);
@@ -86,8 +86,8 @@ final class SlicedPaging implements Paging {
      * Makes the pagers. None of them serves anything before {@link #start}.
      *
      * @param memory its descriptors are closed by {@link #close}
-     * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are the caller's whenever this throws, and
-     *     nothing uses them
+     * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are the
+     *     caller's whenever this throws, and nothing uses them
      */
     SlicedPaging(Contents contents, VmmMemory memory, PagerOptions options, PagerHosts hosts) throws HandoffException {
         this.hosts = hosts;
@@ -415,7 +415,10 @@ final class SlicedPaging implements Paging {
         return pagers.stream().flatMap(one -> one.latencies().series(space)).toList();
     }
 
-    /** Closes what the pagers use once the shards use it no more. Waits for that for a while; a shard that answers later delays the end alone. */
+    /**
+     * Closes what the pagers use once the shards use it no more. Waits for that for a while; a shard that answers later
+     * delays the end alone.
+     */
     @Override
     public void close() {
         CompletableFuture<Void> closed = CompletableFuture.allOf(pagers.stream()

@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * The users whose processes may hand memory over on a socket: what owner, group and permissions of its file say. The kernel checks the file when a
- * process connects. The agent checks the credentials of the process as well (SO_PEERCRED), since a change of the file's permissions gets around the
- * kernel's check.
+ * The users whose processes may hand memory over on a socket: what owner, group and permissions of its file say. The
+ * kernel checks the file when a process connects. The agent checks the credentials of the process as well
+ * (SO_PEERCRED), since a change of the file's permissions gets around the kernel's check.
  *
  * @param user owner of the socket
  * @param group of the socket

@@ -31,7 +31,10 @@ final class SpaceCreation {
         coordinator = node.coordinator();
     }
 
-    /** A deletion ends only after this node has detached; until then the name belongs to the space that is being deleted. */
+    /**
+     * A deletion ends only after this node has detached; until then the name belongs to the space that is being
+     * deleted.
+     */
     void awaitDeletion(String name) throws CoordinatorException, GuestException {
         long start = System.nanoTime();
         while (coordinator.space(name).filter(Space::deleting).isPresent()) {

@@ -19,7 +19,10 @@ final class HeldDescriptors {
         this.errno = errno;
     }
 
-    /** Holds a descriptor in the place of any other of that name; false if there are too many, and then the descriptor is the caller's. */
+    /**
+     * Holds a descriptor in the place of any other of that name; false if there are too many, and then the descriptor
+     * is the caller's.
+     */
     boolean hold(KeptName name, int descriptor) {
         if (held.size() >= CAPACITY && !held.containsKey(name)) {
             return false;

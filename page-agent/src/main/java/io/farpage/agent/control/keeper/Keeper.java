@@ -23,9 +23,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds the descriptors of one pool, and of its guests, for the agents of one node, one after the other. An agent connects and claims it. Another claim is refused until the
- * process of the agent has ended, which a descriptor of that process tells (pidfd_open(2)): a connection that ended is not enough, since the process may
- * go on writing to the pool. One thread; {@link #close} ends it from any thread.
+ * Holds the descriptors of one pool, and of its guests, for the agents of one node, one after the other. An agent
+ * connects and claims it. Another claim is refused until the process of the agent has ended, which a descriptor of that
+ * process tells (pidfd_open(2)): a connection that ended is not enough, since the process may go on writing to the
+ * pool. One thread; {@link #close} ends it from any thread.
  */
 public final class Keeper implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Keeper.class);
@@ -258,7 +259,10 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Once the holder has ended, the next standby is the holder. A standby never gets nothing: without a pool it would begin an empty one. */
+    /**
+     * Once the holder has ended, the next standby is the holder. A standby never gets nothing: without a pool it would
+     * begin an empty one.
+     */
     private void succeed() {
         while (kept.isPresent()
                 && standbys.next().isPresent()
@@ -317,7 +321,10 @@ public final class Keeper implements AutoCloseable {
         send(from, KeeperMessage.of(answer), kept.map(List::of).orElse(List.of()));
     }
 
-    /** Whether the holder no longer uses the memory: its process is dead, or it is the process that asks and has closed its connection before. */
+    /**
+     * Whether the holder no longer uses the memory: its process is dead, or it is the process that asks and has closed
+     * its connection before.
+     */
     private static boolean hasEnded(Holder one, int asking) {
         return ProcessFd.hasEnded(one.process())
                 || (one.pid() == asking && one.connection().isEmpty());

@@ -132,7 +132,9 @@ final class KeeperConnection implements AutoCloseable {
         requireDone(ask(KeeperMessage.Kind.DROP, List.of()));
     }
 
-    /** Has the keeper hold a descriptor under a name. It stays the caller's, too. False if the keeper holds too many. */
+    /**
+     * Has the keeper hold a descriptor under a name. It stays the caller's, too. False if the keeper holds too many.
+     */
     boolean hold(KeptName name, int descriptor) throws IOException {
         Answer answer = ask(new KeeperMessage(KeeperMessage.Kind.HOLD, name.value()), List.of(descriptor));
         if (answer.message().kind() == KeeperMessage.Kind.REFUSED) {

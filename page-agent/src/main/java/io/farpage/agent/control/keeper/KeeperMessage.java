@@ -8,14 +8,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /**
- * A message between an agent and its keeper, always {@value #BYTES} bytes, little-endian: the magic {@code FPKEEPER}, the version 1 (4 bytes), the kind (4
- * bytes), and a value (8 bytes). A descriptor travels with {@link Kind#KEEP}, {@link Kind#KEPT_BEFORE}, {@link Kind#HOLD} and {@link Kind#HELD}.
+ * A message between an agent and its keeper, always {@value #BYTES} bytes, little-endian: the magic {@code FPKEEPER},
+ * the version 1 (4 bytes), the kind (4 bytes), and a value (8 bytes). A descriptor travels with {@link Kind#KEEP},
+ * {@link Kind#KEPT_BEFORE}, {@link Kind#HOLD} and {@link Kind#HELD}.
  *
  * @param kind what is asked or answered
- * @param value of {@link Kind#BUSY} the holder's process; of {@link Kind#HOLD} and {@link Kind#HELD} a {@link KeptName}; of {@link Kind#RELEASE} a
- *     group of names; of {@link Kind#NEXT} where to continue; of {@link Kind#CLAIM} and {@link Kind#WAIT} the latest {@link KeptFormat} that the agent reads, and
- *     of {@link Kind#REFUSED} to these the one of what is kept; of {@link Kind#WAITING} the length of the pool's file, 0 if there is none; of {@link
- *     Kind#SEEN} a {@link KeeperState}; otherwise 0
+ * @param value of {@link Kind#BUSY} the holder's process; of {@link Kind#HOLD} and {@link Kind#HELD} a
+ *     {@link KeptName}; of {@link Kind#RELEASE} a group of names; of {@link Kind#NEXT} where to continue; of
+ *     {@link Kind#CLAIM} and {@link Kind#WAIT} the latest {@link KeptFormat} that the agent reads, and of
+ *     {@link Kind#REFUSED} to these the one of what is kept; of {@link Kind#WAITING} the length of the pool's file, 0
+ *     if there is none; of {@link Kind#SEEN} a {@link KeeperState}; otherwise 0
  */
 record KeeperMessage(Kind kind, long value) {
     static final int BYTES = 24;
@@ -42,7 +44,10 @@ record KeeperMessage(Kind kind, long value) {
         RELEASE(5),
         /** Agent: which is the first descriptor whose name is not below the value? */
         NEXT(6),
-        /** Standby: be the holder, and get what is kept, once the holder has ended. Until then the keeper sends {@link #WAITING} alone. */
+        /**
+         * Standby: be the holder, and get what is kept, once the holder has ended. Until then the keeper sends
+         * {@link #WAITING} alone.
+         */
         WAIT(7),
         /** Anyone: which process is the holder, and which is next? */
         LOOK(8),

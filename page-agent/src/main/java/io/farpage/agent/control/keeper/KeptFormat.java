@@ -1,8 +1,9 @@
 package io.farpage.agent.control.keeper;
 
 /**
- * The version of all that an agent leaves at its keeper: the pool's file, and the records, tables and messages of guests. An agent reads the formats from 1
- * up to its own, and writes its own. The keeper gives what is kept to no agent that does not know the format.
+ * The version of all that an agent leaves at its keeper: the pool's file, and the records, tables and messages of
+ * guests. An agent reads the formats from 1 up to its own, and writes its own. The keeper gives what is kept to no
+ * agent that does not know the format.
  */
 public final class KeptFormat {
     /** What this version writes. Raise it with every change that the version before would misread. */

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The memory of this agent at its keeper. If the keeper ends, the agent runs on, says so, and gives the memory to the next keeper that listens at the
- * path. Thread-safe.
+ * The memory of this agent at its keeper. If the keeper ends, the agent runs on, says so, and gives the memory to the
+ * next keeper that listens at the path. Thread-safe.
  */
 public final class KeptMemory implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(KeptMemory.class);
@@ -103,7 +103,10 @@ public final class KeptMemory implements AutoCloseable {
         return taken;
     }
 
-    /** Takes the descriptors that an earlier process has left under names; the caller's from now on. The keeper holds them, too. */
+    /**
+     * Takes the descriptors that an earlier process has left under names; the caller's from now on. The keeper holds
+     * them, too.
+     */
     public synchronized NavigableMap<KeptName, Integer> takeLeft() {
         NavigableMap<KeptName, Integer> taken = left;
         left = new TreeMap<>();

@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A process that is ready to be the agent, and waits at the keeper until the agent has ended. The keeper then makes it the holder of what is kept, as if it had
- * claimed that. Until then it has no descriptor of the pool or of a guest, so it can change nothing. One thread.
+ * A process that is ready to be the agent, and waits at the keeper until the agent has ended. The keeper then makes it
+ * the holder of what is kept, as if it had claimed that. Until then it has no descriptor of the pool or of a guest, so
+ * it can change nothing. One thread.
  */
 public final class Standby {
     private static final Logger log = LoggerFactory.getLogger(Standby.class);
@@ -52,7 +53,8 @@ public final class Standby {
     /**
      * Waits until the agent has ended and has left what it had. Follows a keeper that is started again.
      *
-     * @throws KeeperException if this process could not go on where the agent ends: now, so that the agent's supervisor sees it before
+     * @throws KeeperException if this process could not go on where the agent ends: now, so that the agent's supervisor
+     *     sees it before
      */
     public KeptMemory await() throws InterruptedException {
         while (true) {

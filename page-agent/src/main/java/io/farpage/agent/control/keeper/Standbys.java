@@ -4,7 +4,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 
-/** The standbys that wait at a keeper. The one that came last is the next agent: an upgrade starts its successor last. One thread. */
+/**
+ * The standbys that wait at a keeper. The one that came last is the next agent: an upgrade starts its successor last.
+ * One thread.
+ */
 final class Standbys {
     /** The most that wait, so that others can still connect. */
     static final int CAPACITY = 4;

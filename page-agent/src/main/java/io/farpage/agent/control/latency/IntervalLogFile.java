@@ -33,8 +33,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files of HdrHistogram's interval log format, version 1.3, in a directory: one is written until it would become too large, then the next one, and the oldest
- * are deleted. An interval is in one file, whole or not at all. Used by one thread.
+ * Files of HdrHistogram's interval log format, version 1.3, in a directory: one is written until it would become too
+ * large, then the next one, and the oldest are deleted. An interval is in one file, whole or not at all. Used by one
+ * thread.
  */
 final class IntervalLogFile implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(IntervalLogFile.class);
@@ -71,7 +72,8 @@ final class IntervalLogFile implements AutoCloseable {
     }
 
     /**
-     * Appends one interval: a line for each series. A file that cannot be written is given up, and the next call begins another one.
+     * Appends one interval: a line for each series. A file that cannot be written is given up, and the next call begins
+     * another one.
      *
      * @param from milliseconds since 1970
      * @param to milliseconds since 1970, after {@code from}

@@ -17,8 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes the latencies of every interval to disk, on a thread of its own. If the disk takes none, because it is full or stands still, intervals are lost and
- * counted; the log of the agent says so once, and once when intervals are written again. Recorders are not held up.
+ * Writes the latencies of every interval to disk, on a thread of its own. If the disk takes none, because it is full or
+ * stands still, intervals are lost and counted; the log of the agent says so once, and once when intervals are written
+ * again. Recorders are not held up.
  */
 public final class LatencyLog implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LatencyLog.class);

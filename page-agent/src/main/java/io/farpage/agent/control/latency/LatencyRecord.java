@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * Collects intervals of all series. A recorder that is no longer listed, because its guest has ended, is collected once more, so that no value is missed that
- * was recorded after the last interval. Used by one thread.
+ * Collects intervals of all series. A recorder that is no longer listed, because its guest has ended, is collected once
+ * more, so that no value is missed that was recorded after the last interval. Used by one thread.
  */
 final class LatencyRecord {
     private final Supplier<List<LatencySeries>> series;

@@ -1,7 +1,8 @@
 package io.farpage.agent.control.latency;
 
 /**
- * A recorder under the name that its latencies are logged and shown with. Several recorders may have one name: those of a guest's pagers.
+ * A recorder under the name that its latencies are logged and shown with. Several recorders may have one name: those of
+ * a guest's pagers.
  *
  * @param name {@code WHAT:WHOSE}, such as {@code fault:demo}; neither part has a space or a comma
  * @param totals of the recorder

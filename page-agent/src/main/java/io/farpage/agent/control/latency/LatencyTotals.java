@@ -7,7 +7,10 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.SingleWriterRecorder;
 import org.jspecify.annotations.Nullable;
 
-/** The totals of a latency recorder since its start. Thread-safe. A recorder has one of these: what is collected here is gone from it. */
+/**
+ * The totals of a latency recorder since its start. Thread-safe. A recorder has one of these: what is collected here is
+ * gone from it.
+ */
 public final class LatencyTotals {
     private static final AtomicLong IDS = new AtomicLong();
 
@@ -34,7 +37,10 @@ public final class LatencyTotals {
         return total.copy();
     }
 
-    /** What was recorded since the last call, nanoseconds; at the first call all. For one caller, and valid until its next call. */
+    /**
+     * What was recorded since the last call, nanoseconds; at the first call all. For one caller, and valid until its
+     * next call.
+     */
     public synchronized Histogram recent() {
         if (recent == null) {
             recent = interval();

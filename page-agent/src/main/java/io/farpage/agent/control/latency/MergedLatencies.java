@@ -4,7 +4,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 
-/** The latencies of one interval by the names of their series, and of the sum of those that begin alike: {@code fault} of {@code fault:a} and {@code fault:b}. */
+/**
+ * The latencies of one interval by the names of their series, and of the sum of those that begin alike: {@code fault}
+ * of {@code fault:a} and {@code fault:b}.
+ */
 public final class MergedLatencies {
     private final SortedMap<String, Histogram> series = new TreeMap<>();
 

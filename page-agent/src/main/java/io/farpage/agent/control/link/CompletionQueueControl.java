@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a completion queue of each shard on each open device: creates those of new devices, renews those that failed, and destroys those of devices that
- * are lost, once no queue pair is on the device any more. What a device refuses is tried again. Used by the links' thread, except for {@link #abandon}.
+ * Keeps a completion queue of each shard on each open device: creates those of new devices, renews those that failed,
+ * and destroys those of devices that are lost, once no queue pair is on the device any more. What a device refuses is
+ * tried again. Used by the links' thread, except for {@link #abandon}.
  */
 final class CompletionQueueControl {
     private static final Logger log = LoggerFactory.getLogger(CompletionQueueControl.class);
@@ -30,7 +31,9 @@ final class CompletionQueueControl {
 
     private final List<Missing> missing = new ArrayList<>();
 
-    /** A completion queue that must be created once the queue pairs of a failed one are destroyed and a pause is over. */
+    /**
+     * A completion queue that must be created once the queue pairs of a failed one are destroyed and a pause is over.
+     */
     private record Missing(LinkShard shard, OpenDevice device, Backoff pause) {
         Missing(LinkShard shard, OpenDevice device) {
             this(shard, device, new Backoff(FIRST_PAUSE, LONGEST_PAUSE));

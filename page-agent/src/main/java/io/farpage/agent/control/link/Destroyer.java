@@ -11,8 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Destroys queue pairs, each on a virtual thread of its own: a device may take long, and may refuse. A refused destruction is repeated
- * until it succeeds, since the memory that a queue pair can access is not free before. Meanwhile only its link stays down.
+ * Destroys queue pairs, each on a virtual thread of its own: a device may take long, and may refuse. A refused
+ * destruction is repeated until it succeeds, since the memory that a queue pair can access is not free before.
+ * Meanwhile only its link stays down.
  */
 final class Destroyer {
     private static final Logger log = LoggerFactory.getLogger(Destroyer.class);

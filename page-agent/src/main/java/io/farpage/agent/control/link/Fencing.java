@@ -6,9 +6,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Incarnations of peers that are cut off from this node: their queue pairs are destroyed and no new ones created. Destroying a queue pair
- * ends its responder, so that no WRITE of the peer's arrives afterwards. {@link #begin} and {@link #lift} are for any thread, the rest for
- * the one that keeps links.
+ * Incarnations of peers that are cut off from this node: their queue pairs are destroyed and no new ones created.
+ * Destroying a queue pair ends its responder, so that no WRITE of the peer's arrives afterwards. {@link #begin} and
+ * {@link #lift} are for any thread, the rest for the one that keeps links.
  */
 final class Fencing {
     private final Map<Peer, CompletableFuture<Void>> fenced = new ConcurrentHashMap<>();

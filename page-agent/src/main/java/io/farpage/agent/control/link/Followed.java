@@ -7,8 +7,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The peers that this node follows, and which of them the long poll for events covers. A poll that has begun tells nothing of peers that were added
- * since; these are asked for once a second until the next poll covers them. Thread-safe.
+ * The peers that this node follows, and which of them the long poll for events covers. A poll that has begun tells
+ * nothing of peers that were added since; these are asked for once a second until the next poll covers them.
+ * Thread-safe.
  */
 final class Followed {
     private static final long UNWATCHED_NANOS = Duration.ofSeconds(1).toNanos();

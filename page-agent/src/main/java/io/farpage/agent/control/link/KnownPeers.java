@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The other nodes, as the coordinator described them last, and their offers to this one. Used by the links' thread, except for methods for any
- * thread.
+ * The other nodes, as the coordinator described them last, and their offers to this one. Used by the links' thread,
+ * except for methods for any thread.
  */
 final class KnownPeers {
     private final String node;
@@ -55,7 +55,10 @@ final class KnownPeers {
         this.listener = listener;
     }
 
-    /** {@code changed} came, went or has another state; what it offers is asked for again, and what other nodes offer is not. Any thread. */
+    /**
+     * {@code changed} came, went or has another state; what it offers is asked for again, and what other nodes offer is
+     * not. Any thread.
+     */
     void nodeChanged(String changed) {
         if (changed.equals(node)) {
             resync();

@@ -35,8 +35,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps links to the other active nodes, to all of them or to those that are needed ({@link LinkMode}). Its thread wakes on events of the coordinator, on notices of shards and at the end of pauses, and has
- * each link take its next step.
+ * Keeps links to the other active nodes, to all of them or to those that are needed ({@link LinkMode}). Its thread
+ * wakes on events of the coordinator, on notices of shards and at the end of pauses, and has each link take its next
+ * step.
  *
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
  */
@@ -122,14 +123,20 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         thread.wake();
     }
 
-    /** Fails all links on a device and destroys its completion queues. Completes when the device is no longer in use. Any thread. */
+    /**
+     * Fails all links on a device and destroys its completion queues. Completes when the device is no longer in use.
+     * Any thread.
+     */
     public CompletableFuture<Void> abandon(OpenDevice device) {
         CompletableFuture<Void> done = completionQueues.abandon(device);
         thread.wake();
         return done;
     }
 
-    /** Destroys all queue pairs with an incarnation of a peer and creates no more. Completes when none is left. Any thread. */
+    /**
+     * Destroys all queue pairs with an incarnation of a peer and creates no more. Completes when none is left. Any
+     * thread.
+     */
     @Override
     public CompletableFuture<Void> fence(String peer, Incarnation old) {
         CompletableFuture<Void> done = fencing.begin(peer, old.value());
@@ -182,7 +189,10 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         }
     }
 
-    /** The nodes whose events concern the links; all nodes, if empty. To be called at the beginning of each poll for events. Any thread. */
+    /**
+     * The nodes whose events concern the links; all nodes, if empty. To be called at the beginning of each poll for
+     * events. Any thread.
+     */
     public Optional<Set<String>> watched() {
         Optional<Set<String>> watched = peers.watched();
         thread.wake();
@@ -219,7 +229,10 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         appeared = task;
     }
 
-    /** The incarnation of a peer that has a pool now; the one that made the pool, if the peer is not known or has another. Any thread. */
+    /**
+     * The incarnation of a peer that has a pool now; the one that made the pool, if the peer is not known or has
+     * another. Any thread.
+     */
     public Incarnation owner(String peer, Incarnation pool) {
         want(peer);
         return peers.view(peer)
@@ -237,7 +250,9 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                 .toList();
     }
 
-    /** The peers that have granted ranges without a key for a device, which the link to them does not use. Any thread. */
+    /**
+     * The peers that have granted ranges without a key for a device, which the link to them does not use. Any thread.
+     */
     public Set<String> withoutKeys() {
         return sessions.values().stream()
                 .filter(LinkSession::isWithoutKeys)

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.OptionalLong;
 
 /**
- * How the attempts at one link went, and the pauses that follow: one before the next attempt, and one during which RDMA is not used while TCP
- * can replace it. Used by the links' thread, except for {@link #lastFailure}.
+ * How the attempts at one link went, and the pauses that follow: one before the next attempt, and one during which RDMA
+ * is not used while TCP can replace it. Used by the links' thread, except for {@link #lastFailure}.
  */
 final class LinkHealth {
     private final LinkContext context;

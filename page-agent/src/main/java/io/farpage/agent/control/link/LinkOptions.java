@@ -10,7 +10,8 @@ import java.time.Duration;
  * @param max peers that the node is linked with at once
  * @param grace how long the node with the larger id waits for the other one to start the link
  * @param firstBackoff pause after the first failure; doubles with each further one
- * @param longestBackoff the longest pause. A link that comes up ends the series; after a refusal it must stay up for longer than this
+ * @param longestBackoff the longest pause. A link that comes up ends the series; after a refusal it must stay up for
+ *     longer than this
  * @param rdmaPause how long a link goes without RDMA after it failed over RDMA; doubles with each further failure
  * @param longestRdmaPause the longest such pause; RDMA that works for longer ends the series
  * @param trialTimeout how long RDMA may take to be proved beside a link over TCP
@@ -35,7 +36,10 @@ public record LinkOptions(
     /** Links for which a better transport is tried at once; each takes as many queue pairs as a link meanwhile. */
     public static final int TRIALS = 8;
 
-    /** Backoff of 50 ms to 2 s; {@code rdmaPause} to 5 min without RDMA after it failed; 30 s for a trial; links with all peers. */
+    /**
+     * Backoff of 50 ms to 2 s; {@code rdmaPause} to 5 min without RDMA after it failed; 30 s for a trial; links with
+     * all peers.
+     */
     public static LinkOptions of(QpOptions queuePairs, int max, Duration grace, Duration rdmaPause) {
         return new LinkOptions(
                 queuePairs,
@@ -80,8 +84,9 @@ public record LinkOptions(
     }
 
     /**
-     * The most completions that all queue pairs of one shard on one device may have outstanding. A peer with more shards than this node has queue
-     * pairs beyond the shard's own, which post nothing and count one send and one receive each.
+     * The most completions that all queue pairs of one shard on one device may have outstanding. A peer with more
+     * shards than this node has queue pairs beyond the shard's own, which post nothing and count one send and one
+     * receive each.
      */
     public int completionsOfAShard() {
         return queuePairsOfAShard()

@@ -28,8 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The queue pairs of one attempt at a link, from RESET until they are destroyed: one for each shard of the node that has more. A session has
- * two sets, one for the link and one for the trial of a better transport beside it. Used by the links' thread, except for the state.
+ * The queue pairs of one attempt at a link, from RESET until they are destroyed: one for each shard of the node that
+ * has more. A session has two sets, one for the link and one for the trial of a better transport beside it. Used by the
+ * links' thread, except for the state.
  */
 final class LinkQueuePairs {
     private static final Logger log = LoggerFactory.getLogger(LinkQueuePairs.class);
@@ -128,7 +129,8 @@ final class LinkQueuePairs {
     }
 
     /**
-     * Creates queue pairs on the first device that both nodes have and that creates them, and moves them to RTR; {@link #install} moves them to RTS.
+     * Creates queue pairs on the first device that both nodes have and that creates them, and moves them to RTR;
+     * {@link #install} moves them to RTS.
      */
     void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
         begin(newAttempt);
@@ -169,7 +171,10 @@ final class LinkQueuePairs {
         return rdmaFailure;
     }
 
-    /** Creates the queue pairs that a device lacks. A device that fails is left out, so that another one carries the link. */
+    /**
+     * Creates the queue pairs that a device lacks. A device that fails is left out, so that another one carries the
+     * link.
+     */
     private boolean tryCreate(OpenDevice device, int count) {
         try {
             create(device, count(device), count);
@@ -202,8 +207,8 @@ final class LinkQueuePairs {
     }
 
     /**
-     * Creates queue pairs from the {@code from}th up to the {@code to}th. Queue pairs beyond the number of this node's shards
-     * answer requests of shards that only the peer has, and post none.
+     * Creates queue pairs from the {@code from}th up to the {@code to}th. Queue pairs beyond the number of this node's
+     * shards answer requests of shards that only the peer has, and post none.
      */
     private void create(OpenDevice device, int from, int to) {
         for (int shard = from; shard < to; shard++) {
@@ -278,7 +283,10 @@ final class LinkQueuePairs {
         lastUsed = OptionalLong.of(theirAttempt);
     }
 
-    /** Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's header next. */
+    /**
+     * Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's
+     * header next.
+     */
     void install(PeerView view, PeerGrants grants, List<PeerLink> links) {
         List<LinkQueuePair> own =
                 queuePairs.stream().filter(one -> one.shard() < shards.size()).toList();

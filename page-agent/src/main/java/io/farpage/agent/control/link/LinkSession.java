@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control plane's side of the link to one peer, with the {@link RdmaTrial} beside it. Used by the links' thread, except for {@link #links},
- * {@link #status} and {@link #grant}.
+ * The control plane's side of the link to one peer, with the {@link RdmaTrial} beside it. Used by the links' thread,
+ * except for {@link #links}, {@link #status} and {@link #grant}.
  */
 final class LinkSession {
     private static final Logger log = LoggerFactory.getLogger(LinkSession.class);
@@ -106,7 +106,10 @@ final class LinkSession {
         return view.flatMap(known -> queuePairs.lacksKeys(known, device));
     }
 
-    /** Whether the peer has granted ranges without a key for a device, which the link therefore does not use. Any thread. */
+    /**
+     * Whether the peer has granted ranges without a key for a device, which the link therefore does not use. Any
+     * thread.
+     */
     boolean isWithoutKeys() {
         return withoutKeys;
     }
@@ -153,7 +156,10 @@ final class LinkSession {
                 link().connectOffered(devices(), theirs.attempt().orElseThrow().value(), theirs.entries()));
     }
 
-    /** Queue pairs that RDMA devices do not create count as a failure of RDMA, whether or not another device replaces them. */
+    /**
+     * Queue pairs that RDMA devices do not create count as a failure of RDMA, whether or not another device replaces
+     * them.
+     */
     private void create(Runnable step) {
         try {
             step.run();
@@ -172,7 +178,10 @@ final class LinkSession {
         return trial.isUnpublished();
     }
 
-    /** The coordinator was started again, and does not know what was published: it is published again with the next step. */
+    /**
+     * The coordinator was started again, and does not know what was published: it is published again with the next
+     * step.
+     */
     void publishAgain() {
         trial.publishAgain();
     }

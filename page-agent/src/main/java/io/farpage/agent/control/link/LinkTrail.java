@@ -5,8 +5,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Sees the changes of links by comparing each with what it was a step before. Every failure is counted, so that one that repeats is seen again. Used by
- * the links' thread.
+ * Sees the changes of links by comparing each with what it was a step before. Every failure is counted, so that one
+ * that repeats is seen again. Used by the links' thread.
  */
 final class LinkTrail {
     private final Map<String, Seen> before = new HashMap<>();

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Takes the next {@link Handshake} step of each link: agrees with the peer, through the coordinator, on what connects to what. Used by the links'
- * thread, except for {@link #request}.
+ * Takes the next {@link Handshake} step of each link: agrees with the peer, through the coordinator, on what connects
+ * to what. Used by the links' thread, except for {@link #request}.
  */
 final class Negotiation {
     private final LocalNode self;

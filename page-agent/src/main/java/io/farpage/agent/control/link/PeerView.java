@@ -47,7 +47,8 @@ record PeerView(Node node, Optional<Region> header) {
     }
 
     /**
-     * Why a link does not use an RDMA device: the peer has granted ranges without a key for it, and TCP reaches them. Empty if the link may use it.
+     * Why a link does not use an RDMA device: the peer has granted ranges without a key for it, and TCP reaches them.
+     * Empty if the link may use it.
      *
      * @param grants what the peer has granted to this node
      */
@@ -60,7 +61,10 @@ record PeerView(Node node, Optional<Region> header) {
                 .map(device -> "'%s' has granted ranges without a key for its device %s".formatted(node.id(), device));
     }
 
-    /** The peer's name of one of its devices. A peer that does not announce rails has numbered its devices in their order. */
+    /**
+     * The peer's name of one of its devices. A peer that does not announce rails has numbered its devices in their
+     * order.
+     */
     private Optional<String> device(TransportKind transport, int rail) {
         List<DeviceInfo> devices = node.devices().stream()
                 .filter(device -> device.transport() == transport)

@@ -16,8 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The trial of RDMA beside a link over TCP. Queue pairs that both nodes have verified replace those of the link. The replaced queue pairs stay
- * until the peer has switched, too, since the peer may still use them. Used by the links' thread.
+ * The trial of RDMA beside a link over TCP. Queue pairs that both nodes have verified replace those of the link. The
+ * replaced queue pairs stay until the peer has switched, too, since the peer may still use them. Used by the links'
+ * thread.
  */
 final class RdmaTrial {
     private static final Logger log = LoggerFactory.getLogger(RdmaTrial.class);

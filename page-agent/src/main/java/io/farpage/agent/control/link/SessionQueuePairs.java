@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced. Used by the links'
- * thread, except for {@link #links}, {@link #ofLink} and {@link #grant}.
+ * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced.
+ * Used by the links' thread, except for {@link #links}, {@link #ofLink} and {@link #grant}.
  */
 final class SessionQueuePairs {
     private final LinkContext context;
@@ -63,8 +63,8 @@ final class SessionQueuePairs {
     }
 
     /**
-     * The peer has granted other ranges than before: for queue pairs that the shards have, and for all later ones. Any thread; the lock keeps a queue
-     * pair that is being installed from ending up with the earlier grants.
+     * The peer has granted other ranges than before: for queue pairs that the shards have, and for all later ones. Any
+     * thread; the lock keeps a queue pair that is being installed from ending up with the earlier grants.
      */
     synchronized void grant(PeerGrants now) {
         grants = now;

@@ -91,7 +91,8 @@ public final class ShardRails implements AutoCloseable {
     }
 
     /**
-     * Creates the completion queue of a device and gives it to the shard. One that failed is destroyed first; its queue pairs must be gone.
+     * Creates the completion queue of a device and gives it to the shard. One that failed is destroyed first; its queue
+     * pairs must be gone.
      *
      * @throws io.farpage.verbs.VerbsException if the device refuses; to be tried again
      */
@@ -125,8 +126,8 @@ public final class ShardRails implements AutoCloseable {
     }
 
     /**
-     * Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. Completes with a failure if the
-     * device refuses; to be called again then.
+     * Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. Completes
+     * with a failure if the device refuses; to be called again then.
      */
     public CompletableFuture<Void> remove(OpenDevice device, ShardLoop shard) {
         leave(device);

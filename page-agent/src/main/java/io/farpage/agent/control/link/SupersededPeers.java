@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Incarnations of other nodes that this agent has seen replaced or removed. A coordinator that is rebuilt refuses them. The oldest are forgotten.
- * Thread-safe.
+ * Incarnations of other nodes that this agent has seen replaced or removed. A coordinator that is rebuilt refuses them.
+ * The oldest are forgotten. Thread-safe.
  */
 final class SupersededPeers {
     static final int KEPT = 4096;

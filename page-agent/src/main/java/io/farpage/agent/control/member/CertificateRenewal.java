@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gets the node's next certificate when two thirds of the present one's life are over, for the same key. Only the certificate's file changes, in one
- * step, so the files fit together at every moment. A coordinator that is away or refuses is asked again until the present one ends.
+ * Gets the node's next certificate when two thirds of the present one's life are over, for the same key. Only the
+ * certificate's file changes, in one step, so the files fit together at every moment. A coordinator that is away or
+ * refuses is asked again until the present one ends.
  */
 public final class CertificateRenewal implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CertificateRenewal.class);

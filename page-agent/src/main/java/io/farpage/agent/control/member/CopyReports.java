@@ -12,8 +12,9 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Tells the coordinator every second how far this node has copied pages to homes that join, for people who wait for that, and nothing while nothing is copied. A
- * coordinator that is older than this request refuses it, and is asked again a minute later. Nothing depends on a report: one that fails is not repeated.
+ * Tells the coordinator every second how far this node has copied pages to homes that join, for people who wait for
+ * that, and nothing while nothing is copied. A coordinator that is older than this request refuses it, and is asked
+ * again a minute later. Nothing depends on a report: one that fails is not repeated.
  */
 public final class CopyReports implements AutoCloseable {
     static final Duration INTERVAL = Duration.ofSeconds(1);

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Handles a coordinator that is not obeyed: repeats a request that changes nothing until the coordinator is obeyed again, and logs once a minute.
- * Used by one thread.
+ * Handles a coordinator that is not obeyed: repeats a request that changes nothing until the coordinator is obeyed
+ * again, and logs once a minute. Used by one thread.
  */
 final class Disobedience {
     private static final Logger log = LoggerFactory.getLogger(Disobedience.class);
@@ -25,7 +25,9 @@ final class Disobedience {
         this.node = node;
     }
 
-    /** If the last answer was not obeyed, asks for this node's registration. Returns if the coordinator is obeyed now. */
+    /**
+     * If the last answer was not obeyed, asks for this node's registration. Returns if the coordinator is obeyed now.
+     */
     void probe() throws CoordinatorException {
         if (!refusing) {
             return;

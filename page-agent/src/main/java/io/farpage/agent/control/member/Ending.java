@@ -9,11 +9,14 @@ public sealed interface Ending {
     record Superseded(String reason) implements Ending {}
 
     /**
-     * The coordinator, which knows all that this agent has seen, has removed the node: the contents of its pool count as lost. This incarnation
-     * ends; another, with an empty pool, may follow.
+     * The coordinator, which knows all that this agent has seen, has removed the node: the contents of its pool count
+     * as lost. This incarnation ends; another, with an empty pool, may follow.
      */
     record Forgotten(String reason) implements Ending {}
 
-    /** A standby goes on with the pool and the guests, which are at the keeper: this process ends at once and leaves the cluster as it is. */
+    /**
+     * A standby goes on with the pool and the guests, which are at the keeper: this process ends at once and leaves the
+     * cluster as it is.
+     */
     record HandedOver(String reason) implements Ending {}
 }

@@ -32,7 +32,10 @@ public final class EventWatch implements AutoCloseable {
     private long index;
     private boolean missed = true;
 
-    /** @param peers asked at the beginning of each poll for the nodes whose changes concern this one; of all nodes, if empty */
+    /**
+     * @param peers asked at the beginning of each poll for the nodes whose changes concern this one; of all nodes, if
+     *     empty
+     */
     public EventWatch(
             CoordinatorClient coordinator, String node, Supplier<Optional<Set<String>>> peers, Listener listener) {
         this.coordinator = coordinator;

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cuts off incarnations of other nodes that may no longer write to this node's pool, and acknowledges that to the coordinator. Only then
- * may another node attach to their spaces.
+ * Cuts off incarnations of other nodes that may no longer write to this node's pool, and acknowledges that to the
+ * coordinator. Only then may another node attach to their spaces.
  */
 public final class Fences implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Fences.class);

@@ -16,9 +16,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The extents in this node's pool, as the coordinator listed them last. They are kept as long as the pool, so that a coordinator that lost its store
- * can be rebuilt. Read again after every event that may change them, and acknowledged: a space is attached only once its homes know of it, and
- * detached once they have revoked the access of the node.
+ * The extents in this node's pool, as the coordinator listed them last. They are kept as long as the pool, so that a
+ * coordinator that lost its store can be rebuilt. Read again after every event that may change them, and acknowledged:
+ * a space is attached only once its homes know of it, and detached once they have revoked the access of the node.
  */
 public final class Hosting implements AutoCloseable {
     private static final Duration REFRESH = Duration.ofSeconds(30);

@@ -72,8 +72,8 @@ public final class Membership implements AutoCloseable {
     }
 
     /**
-     * Whether the coordinator knows this incarnation, which it does before the node is active. From then on the homes cut off the incarnation before, so what
-     * waits for that need not wait for the rest of the registration.
+     * Whether the coordinator knows this incarnation, which it does before the node is active. From then on the homes
+     * cut off the incarnation before, so what waits for that need not wait for the rest of the registration.
      */
     public boolean isKnown() {
         return known;

@@ -8,17 +8,19 @@ public interface PoolPulls {
     void refreshing();
 
     /**
-     * Begins what is to be pulled, and stops what is not any more. A range that {@link #stop} has named since {@link #refreshing} is not written to, since the
-     * answer may be older than the release of the range.
+     * Begins what is to be pulled, and stops what is not any more. A range that {@link #stop} has named since
+     * {@link #refreshing} is not written to, since the answer may be older than the release of the range.
      *
      * @param hosted what the obeyed coordinator says now
      */
     void follow(Hosted hosted);
 
     /**
-     * Ends all pulls to a range of the exported frames, which is about to be zeroed. When this returns, nothing more is written to it.
+     * Ends all pulls to a range of the exported frames, which is about to be zeroed. When this returns, nothing more is
+     * written to it.
      *
-     * @throws IllegalStateException if the shard does not answer: to be tried again, and the range must not be given away before
+     * @throws IllegalStateException if the shard does not answer: to be tried again, and the range must not be given
+     *     away before
      */
     void stop(long offset, long length) throws InterruptedException;
 }

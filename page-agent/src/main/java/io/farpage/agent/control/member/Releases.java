@@ -14,7 +14,10 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Zeroes frames of deleted spaces in the pool, and only then acknowledges the release, so that the frames can be allocated again. */
+/**
+ * Zeroes frames of deleted spaces in the pool, and only then acknowledges the release, so that the frames can be
+ * allocated again.
+ */
 public final class Releases implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Releases.class);
     private static final Duration REFRESH = Duration.ofSeconds(30);

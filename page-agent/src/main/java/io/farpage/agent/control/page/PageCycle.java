@@ -18,8 +18,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries out {@link PageRequest}s on a shard's thread, in the order of their submission for any one page. Unlike the fault path it
- * allocates.
+ * Carries out {@link PageRequest}s on a shard's thread, in the order of their submission for any one page. Unlike the
+ * fault path it allocates.
  */
 final class PageCycle implements DutyCycle {
     private final Fetcher fetcher;

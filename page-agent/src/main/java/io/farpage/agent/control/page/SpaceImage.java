@@ -19,8 +19,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * All of a space's memory as one stream of bytes, the first page first. While it runs, no node can attach a guest to the
- * space. Any thread may call it.
+ * All of a space's memory as one stream of bytes, the first page first. While it runs, no node can attach a guest to
+ * the space. Any thread may call it.
  */
 public final class SpaceImage {
     /** Pages of one image that are transferred at once, but no more than {@link #WINDOW_BYTES} of them, or one. */

@@ -14,8 +14,9 @@ import java.util.BitSet;
 /**
  * The open descriptors of a task, as /proc shows them (proc_pid_fd(5), proc_pid_fdinfo(5)). One thread.
  *
- * <p>A scan is not atomic. A descriptor that is open from its beginning to its end is found even if it moves to another number: numbers that are
- * new at the end are examined, and one that vanished before it was examined makes the scan inconclusive.
+ * <p>A scan is not atomic. A descriptor that is open from its beginning to its end is found even if it moves to another
+ * number: numbers that are new at the end are examined, and one that vanished before it was examined makes the scan
+ * inconclusive.
  */
 final class DescriptorTable implements AutoCloseable {
     private static final int O_DIRECT = System.getProperty("os.arch", "").equals("aarch64") ? 0x10000 : 0x4000;
@@ -67,7 +68,8 @@ final class DescriptorTable implements AutoCloseable {
     }
 
     /**
-     * Scans all descriptors until one is found that may pin memory. A locked io_uring is reported if nothing else is found.
+     * Scans all descriptors until one is found that may pin memory. A locked io_uring is reported if nothing else is
+     * found.
      *
      * @param number of the inspection, above that of the one before
      */
@@ -117,7 +119,10 @@ final class DescriptorTable implements AutoCloseable {
         return rings.busy() == 0;
     }
 
-    /** If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been seen idle. */
+    /**
+     * If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been
+     * seen idle.
+     */
     long provenSince() {
         return rings.provenSince(inspection);
     }

@@ -54,8 +54,9 @@ final class MemoryOwners {
     }
 
     /**
-     * A process besides the VMM that maps the file without a userfaultfd, such as a vhost-user back end. Pages that are not resident are zeros for
-     * such a process, and its first access puts these zeros into the file. A child that the agent serves inherits the registration.
+     * A process besides the VMM that maps the file without a userfaultfd, such as a vhost-user back end. Pages that are
+     * not resident are zeros for such a process, and its first access puts these zeros into the file. A child that the
+     * agent serves inherits the registration.
      */
     OptionalInt findUnserved(int vmm) {
         Set<Integer> owners = find();
@@ -81,8 +82,8 @@ final class MemoryOwners {
     }
 
     /**
-     * Whether a userfaultfd is registered for a mapping of a file (proc_pid_smaps(5)), or no mapping of the file has access rights. A child
-     * that is served may have inherited another mapping beside.
+     * Whether a userfaultfd is registered for a mapping of a file (proc_pid_smaps(5)), or no mapping of the file has
+     * access rights. A child that is served may have inherited another mapping beside.
      *
      * @param mark what the lines of these mappings contain
      */

@@ -9,7 +9,10 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Inspects the processes that have a guest's memory: the one that handed it over, and others that map its file. One thread. */
+/**
+ * Inspects the processes that have a guest's memory: the one that handed it over, and others that map its file. One
+ * thread.
+ */
 final class PinInspector implements AutoCloseable {
     private final int vmm;
     private final MemoryOwners owners;
@@ -24,7 +27,10 @@ final class PinInspector implements AutoCloseable {
         find();
     }
 
-    /** Looks for processes that map the memory and are not served. Reads the mappings of all processes: not for often. Returns what was found. */
+    /**
+     * Looks for processes that map the memory and are not served. Reads the mappings of all processes: not for often.
+     * Returns what was found.
+     */
     Optional<String> lookForOthers() {
         OptionalInt other = vmm > 0 ? owners.findUnserved(vmm) : OptionalInt.empty();
         unserved = other.isEmpty()
@@ -100,7 +106,10 @@ final class PinInspector implements AutoCloseable {
         return idle;
     }
 
-    /** If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been seen idle. */
+    /**
+     * If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been
+     * seen idle.
+     */
     long provenSince() {
         long proven = Long.MAX_VALUE;
         for (int i = 0; i < processes.size(); i++) {

@@ -6,7 +6,8 @@ import java.time.Duration;
  * The policy for guests whose VMM may pin their memory.
  *
  * @param mode at the handoff
- * @param linger how long pages stay after the last descriptor that may pin them was seen: I/O may be under way on a closed descriptor
+ * @param linger how long pages stay after the last descriptor that may pin them was seen: I/O may be under way on a
+ *     closed descriptor
  */
 public record PinPolicy(Mode mode, Duration linger) {
     /** Whether the agent takes the memory of a VMM that may pin it. */

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Inspects a guest's VMM for pins on a thread of its own: on a pager's request, and regularly. Its results are for any thread,
- * without locks.
+ * Inspects a guest's VMM for pins on a thread of its own: on a pager's request, and regularly. Its results are for any
+ * thread, without locks.
  */
 public final class PinWatch implements Pins, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PinWatch.class);
@@ -132,12 +132,18 @@ public final class PinWatch implements Pins, AutoCloseable {
         return stalled;
     }
 
-    /** The descriptor that was found last that may pin memory, or why an inspection is impossible; empty if there was none. Any thread. */
+    /**
+     * The descriptor that was found last that may pin memory, or why an inspection is impossible; empty if there was
+     * none. Any thread.
+     */
     public String found() {
         return found;
     }
 
-    /** Which process maps the memory besides its VMM and is not served, so that it finds zeros and leaves them to the guest; empty if none does. Any thread. */
+    /**
+     * Which process maps the memory besides its VMM and is not served, so that it finds zeros and leaves them to the
+     * guest; empty if none does. Any thread.
+     */
     public Optional<String> unserved() {
         return unserved;
     }
@@ -224,7 +230,8 @@ public final class PinWatch implements Pins, AutoCloseable {
     /**
      * Evaluates an inspection.
      *
-     * @param proven the latest inspection that cannot have missed a pin: everything that may pin was inspected after it began, and no pin was found; 0 if there is none
+     * @param proven the latest inspection that cannot have missed a pin: everything that may pin was inspected after it
+     *     began, and no pin was found; 0 if there is none
      * @return whether more inspections have passed than before
      */
     private boolean judge(Finding found, long proven, long now) {

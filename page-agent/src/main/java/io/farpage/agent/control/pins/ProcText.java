@@ -7,7 +7,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 
-/** A text file of /proc whose lines begin with labels, such as proc_pid_fdinfo(5) and proc_pid_status(5). Read again and again by one thread. */
+/**
+ * A text file of /proc whose lines begin with labels, such as proc_pid_fdinfo(5) and proc_pid_status(5). Read again and
+ * again by one thread.
+ */
 final class ProcText {
     private static final int BYTES = 64 << 10;
 

@@ -3,13 +3,14 @@ package io.farpage.agent.control.pins;
 import java.util.Arrays;
 
 /**
- * The io_urings of a table of descriptors: in which inspection each was last seen idle, that is, unlocked and with neither buffers nor files
- * registered. One thread.
+ * The io_urings of a table of descriptors: in which inspection each was last seen idle, that is, unlocked and with
+ * neither buffers nor files registered. One thread.
  *
- * <p>While a call of its owner locks a ring, /proc does not tell what the ring has registered. A ring that was seen idle once after a page
- * was write-protected holds no pin on that page: buffers that are registered later are pinned later, and pinning faults. So a locked ring need
- * not be idle in the inspection that decides; an earlier inspection that began after the protection is enough. A ring is known by its
- * descriptor's number and its inode, which no two rings share at a time.
+ * <p>While a call of its owner locks a ring, /proc does not tell what the ring has registered. A ring that was seen
+ * idle once after a page was write-protected holds no pin on that page: buffers that are registered later are pinned
+ * later, and pinning faults. So a locked ring need not be idle in the inspection that decides; an earlier inspection
+ * that began after the protection is enough. A ring is known by its descriptor's number and its inode, which no two
+ * rings share at a time.
  */
 final class Rings {
     private static final long NONE = -1;
@@ -61,7 +62,9 @@ final class Rings {
         busy[busyCount++] = number;
     }
 
-    /** A locked ring was examined again; true if it is the same ring and idle now, so that it no longer counts as busy. */
+    /**
+     * A locked ring was examined again; true if it is the same ring and idle now, so that it no longer counts as busy.
+     */
     boolean recheck(int index, long inode, long inspection) {
         int number = busy[index];
         if (inode == NONE || inodes[number] != inode) {
@@ -72,7 +75,10 @@ final class Rings {
         return true;
     }
 
-    /** The inspection since whose beginning each busy ring has been seen idle; {@code inspection} if none is busy, 0 if one never was. */
+    /**
+     * The inspection since whose beginning each busy ring has been seen idle; {@code inspection} if none is busy, 0 if
+     * one never was.
+     */
     long provenSince(long inspection) {
         long proven = inspection;
         for (int i = 0; i < busyCount; i++) {

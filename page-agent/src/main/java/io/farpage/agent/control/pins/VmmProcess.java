@@ -61,8 +61,9 @@ final class VmmProcess implements AutoCloseable {
     }
 
     /**
-     * Scans the descriptors of all threads. Most share one table; others are scanned one by one. Then reads the kernel's count of pinned pages of the
-     * process (VmPin): buffers stay registered with a ring whose descriptor is closed.
+     * Scans the descriptors of all threads. Most share one table; others are scanned one by one. Then reads the
+     * kernel's count of pinned pages of the process (VmPin): buffers stay registered with a ring whose descriptor is
+     * closed.
      *
      * @param inspection its number
      */
@@ -121,7 +122,10 @@ final class VmmProcess implements AutoCloseable {
         }
     }
 
-    /** As {@link DescriptorTable#areRingsIdle}. Rings in tables that threads do not share are examined by {@link #scan} alone. */
+    /**
+     * As {@link DescriptorTable#areRingsIdle}. Rings in tables that threads do not share are examined by {@link #scan}
+     * alone.
+     */
     boolean areRingsIdle() {
         boolean idle = table.areRingsIdle();
         return idle && isShared;

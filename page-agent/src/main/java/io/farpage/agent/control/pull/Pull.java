@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes of one extent on their way into this node's pool, in chunks. The shard's thread alone reads and changes which chunks are left; other threads see
- * whether all are copied, and since when none can be.
+ * The bytes of one extent on their way into this node's pool, in chunks. The shard's thread alone reads and changes
+ * which chunks are left; other threads see whether all are copied, and since when none can be.
  */
 final class Pull {
     /** No chunk. */

@@ -13,9 +13,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the chunks of {@link Pull}s to staging frames and copies them into the pool from there, so that nothing is written to the pool after a pull was
- * stopped, whatever is still under way. The pulls are done in the order in which they began, two chunks at a time, and one while other sources of the shard
- * have transfers under way: these go first. The shard's thread only.
+ * Reads the chunks of {@link Pull}s to staging frames and copies them into the pool from there, so that nothing is
+ * written to the pool after a pull was stopped, whatever is still under way. The pulls are done in the order in which
+ * they began, two chunks at a time, and one while other sources of the shard have transfers under way: these go first.
+ * The shard's thread only.
  */
 final class PullCycle implements DutyCycle {
     /** Chunks under way at a time. */

@@ -34,8 +34,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pulls of this node. They follow what the coordinator lists; when one is done, this node says so, in the epoch of the pull. If no node is attached to the space, its
- * pool is promoted by that, which is refused if one has attached meanwhile; otherwise the attached node copies what it has written meanwhile. A pull that gets no page for ten seconds is given up. Thread-safe.
+ * The pulls of this node. They follow what the coordinator lists; when one is done, this node says so, in the epoch of
+ * the pull. If no node is attached to the space, its pool is promoted by that, which is refused if one has attached
+ * meanwhile; otherwise the attached node copies what it has written meanwhile. A pull that gets no page for ten seconds
+ * is given up. Thread-safe.
  */
 public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Pulls.class);

@@ -14,8 +14,9 @@ import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * A stream of bytes as encrypted chunks, each with a tag of its own that covers the header of the file, the number of the chunk and whether it is the last.
- * So nothing is used before it is known to be genuine, and a file that ends early is noticed.
+ * A stream of bytes as encrypted chunks, each with a tag of its own that covers the header of the file, the number of
+ * the chunk and whether it is the last. So nothing is used before it is known to be genuine, and a file that ends early
+ * is noticed.
  */
 final class Chunks {
     private static final int CHUNK = 1 << 20;

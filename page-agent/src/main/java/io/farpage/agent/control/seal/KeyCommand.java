@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Keys of a key service, through a program. The program gets the id of a key as its last argument, or {@code current} for the key of new spaces, and
- * writes the key to its standard output.
+ * Keys of a key service, through a program. The program gets the id of a key as its last argument, or {@code current}
+ * for the key of new spaces, and writes the key to its standard output.
  */
 final class KeyCommand implements KeySource {
     private static final String CURRENT = "current";

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Keys in files: every {@code *.key} of a directory, each with one key. A file that others than its owner may read is refused. New spaces take
- * {@code default.key}, or the only key.
+ * Keys in files: every {@code *.key} of a directory, each with one key. A file that others than its owner may read is
+ * refused. New spaces take {@code default.key}, or the only key.
  */
 final class KeyFiles implements KeySource {
     private static final String DEFAULT = "default.key";

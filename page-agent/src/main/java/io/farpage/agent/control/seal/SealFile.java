@@ -28,8 +28,9 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Tags and versions of a space's pages in a file, between two attachments. The file is encrypted and authenticated with a key of its own, which is derived
- * from the space's key and the mark: 128 random bits that name this file among all of the space. It is written whole, in place of the one before.
+ * Tags and versions of a space's pages in a file, between two attachments. The file is encrypted and authenticated with
+ * a key of its own, which is derived from the space's key and the mark: 128 random bits that name this file among all
+ * of the space. It is written whole, in place of the one before.
  */
 final class SealFile {
     static final int MARK_BYTES = 16;

@@ -62,7 +62,8 @@ public final class Seals {
     /**
      * How far an attachment trusts what was left.
      *
-     * @param force to take tags that the coordinator does not know as the latest: pages may be those of an earlier moment
+     * @param force to take tags that the coordinator does not know as the latest: pages may be those of an earlier
+     *     moment
      * @param reset to begin with zeros and drop the earlier tags
      */
     public record Trust(boolean force, boolean reset) {}

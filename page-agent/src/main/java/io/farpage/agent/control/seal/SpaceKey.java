@@ -9,8 +9,8 @@ import javax.crypto.KDF;
 import javax.crypto.spec.HKDFParameterSpec;
 
 /**
- * The key of encrypted spaces, 256 bits. Nothing is encrypted with it: other keys are derived from it by HKDF-SHA256 (RFC 5869), each for one purpose and
- * one space. Not thread-safe.
+ * The key of encrypted spaces, 256 bits. Nothing is encrypted with it: other keys are derived from it by HKDF-SHA256
+ * (RFC 5869), each for one purpose and one space. Not thread-safe.
  */
 final class SpaceKey implements AutoCloseable {
     static final int BYTES = 32;

@@ -20,11 +20,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * An encrypted space while it is attached for a guest: its key, and tags and versions of its pages. Used by one thread at a time.
+ * An encrypted space while it is attached for a guest: its key, and tags and versions of its pages. Used by one thread
+ * at a time.
  *
- * <p>Before the first page can be sealed, {@link #begin} moves the file of the last attachment aside: from then on it is not what the homes hold. {@link
- * #end} writes a new one. Memory that outlives this process, a {@link KeptSeal}, can hold tags, versions and salts: it gets the salt of a key
- * before the first page is sealed under it, and tag and version of a page before the page is sent to a home.
+ * <p>Before the first page can be sealed, {@link #begin} moves the file of the last attachment aside: from then on it
+ * is not what the homes hold. {@link #end} writes a new one. Memory that outlives this process, a {@link KeptSeal}, can
+ * hold tags, versions and salts: it gets the salt of a key before the first page is sealed under it, and tag and
+ * version of a page before the page is sent to a home.
  */
 public final class SpaceSeal implements AutoCloseable {
     private final SealPlace place;
@@ -71,7 +73,8 @@ public final class SpaceSeal implements AutoCloseable {
      * Begins to seal under a key that was never used before.
      *
      * @param kept for a guest that outlives this process
-     * @throws SealException if the file of the last attachment cannot be moved, there are too many keys, or the salts cannot be kept
+     * @throws SealException if the file of the last attachment cannot be moved, there are too many keys, or the salts
+     *     cannot be kept
      */
     public SealedSpace begin(Optional<KeptSeal> kept) throws SealException {
         int generation = 1;

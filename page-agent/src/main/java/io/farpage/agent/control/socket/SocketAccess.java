@@ -50,7 +50,8 @@ public record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<Gro
     }
 
     /**
-     * Gives the socket at {@code path} its owner and group. Until then it is the agent's, so nothing connects in between that may not.
+     * Gives the socket at {@code path} its owner and group. Until then it is the agent's, so nothing connects in
+     * between that may not.
      *
      * @throws IOException if this process may not, with the fix
      */

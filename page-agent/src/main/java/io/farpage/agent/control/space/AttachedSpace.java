@@ -67,7 +67,10 @@ final class AttachedSpace {
         return extents;
     }
 
-    /** Replaces the extents by newer ones of the same space. Does nothing if they are of another space, or if this use was revoked. */
+    /**
+     * Replaces the extents by newer ones of the same space. Does nothing if they are of another space, or if this use
+     * was revoked.
+     */
     synchronized void update(SpaceExtents now) {
         if (now.index() < extents.index() && (now.space().copies() > 1 || hasEarlierEpoch(now))) {
             return; // read before a change of homes that this agent knows of
@@ -176,7 +179,8 @@ final class AttachedSpace {
     }
 
     /**
-     * The space is deleted or was taken over. No further use may start, and all pages of an exclusive use count as lost.
+     * The space is deleted or was taken over. No further use may start, and all pages of an exclusive use count as
+     * lost.
      *
      * @param reason for people, a clause such as {@link #DELETED}
      */
@@ -217,7 +221,10 @@ final class AttachedSpace {
         torn = Optional.of(Torn.reason(reason));
     }
 
-    /** Why an exclusive use that has ended left the space torn. It is reported to the coordinator when this agent detaches. */
+    /**
+     * Why an exclusive use that has ended left the space torn. It is reported to the coordinator when this agent
+     * detaches.
+     */
     synchronized Optional<String> tornByUse() {
         return torn;
     }

@@ -35,8 +35,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the coordinator to drop homes that do not take the WRITEs of this agent's guests, and to promote homes that join once all pagers of the guest have
- * copied their pages. Acknowledges each drop once no pager has anything under way to the dropped home. A pager repeats its report while a home fails, so what could not be done is done later. Thread-safe.
+ * Asks the coordinator to drop homes that do not take the WRITEs of this agent's guests, and to promote homes that join
+ * once all pagers of the guest have copied their pages. Acknowledges each drop once no pager has anything under way to
+ * the dropped home. A pager repeats its report while a home fails, so what could not be done is done later.
+ * Thread-safe.
  */
 public final class Drops implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Drops.class);
@@ -91,8 +93,8 @@ public final class Drops implements AutoCloseable {
     }
 
     /**
-     * The pagers of one guest. All of them count until the last has closed: an extent may have pages of several pagers, and is copied only when each of them
-     * has copied its own.
+     * The pagers of one guest. All of them count until the last has closed: an extent may have pages of several pagers,
+     * and is copied only when each of them has copied its own.
      */
     public final class Writers {
         private final Set<Writer> open = ConcurrentHashMap.newKeySet();
@@ -320,7 +322,10 @@ public final class Drops implements AutoCloseable {
         return writers.stream().filter(writer -> writer.space == space.id()).toList();
     }
 
-    /** The extents with a joining home for which a condition holds, in every pager that has pages of them; at least one has. */
+    /**
+     * The extents with a joining home for which a condition holds, in every pager that has pages of them; at least one
+     * has.
+     */
     private static List<ExtentEpoch> joined(
             Stream<Extent> extents, List<Writer> all, BiPredicate<Writer, ExtentEpoch> condition) {
         return extents.filter(extent -> extent.joining().isPresent())

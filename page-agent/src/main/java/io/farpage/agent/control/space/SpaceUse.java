@@ -26,7 +26,10 @@ public final class SpaceUse implements AutoCloseable {
         return space.tornBefore();
     }
 
-    /** Why this exclusive use was revoked, if it was: the map has lost all its pages, and the homes wait for {@link #cutOff}. A clause for people. */
+    /**
+     * Why this exclusive use was revoked, if it was: the map has lost all its pages, and the homes wait for
+     * {@link #cutOff}. A clause for people.
+     */
     public Optional<String> revocation() {
         return space.revocation();
     }
@@ -57,7 +60,10 @@ public final class SpaceUse implements AutoCloseable {
         return space.extents().space();
     }
 
-    /** Reports where this exclusive use of an encrypted space has left the tags of its pages: the coordinator learns of it when the agent detaches. */
+    /**
+     * Reports where this exclusive use of an encrypted space has left the tags of its pages: the coordinator learns of
+     * it when the agent detaches.
+     */
     public void seal(String mark) {
         space.seal(mark);
     }

@@ -22,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The spaces that this agent is attached to, by id. Requests name a space by name or id; a name is resolved once, and all state is kept
- * under the id, which is never given to another space. The agent attaches before it learns where pages live, and detaches only when none of its
- * transfers can reach them, so it never writes to frames that were given to another space. Thread-safe.
+ * The spaces that this agent is attached to, by id. Requests name a space by name or id; a name is resolved once, and
+ * all state is kept under the id, which is never given to another space. The agent attaches before it learns where
+ * pages live, and detaches only when none of its transfers can reach them, so it never writes to frames that were given
+ * to another space. Thread-safe.
  */
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
@@ -96,7 +97,8 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Starts to use a space, and attaches to it first if necessary. Works without the coordinator for a space that is attached already.
+     * Starts to use a space, and attaches to it first if necessary. Works without the coordinator for a space that is
+     * attached already.
      *
      * @return what to close after use; empty if there is no such space, or it is being deleted
      * @throws SpaceInUseException if it is used exclusively
@@ -166,7 +168,8 @@ public final class Spaces implements AutoCloseable {
      *
      * @param earlier its incarnation
      * @return what to close after use; empty if there is no such space any more
-     * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing has changed then
+     * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing
+     *     has changed then
      */
     public synchronized Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
         requests.adopt(id, earlier);
@@ -290,7 +293,9 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** A space is deleted: detaches from it when its last use ends. An exclusive use loses all its pages. Any thread. */
+    /**
+     * A space is deleted: detaches from it when its last use ends. An exclusive use loses all its pages. Any thread.
+     */
     public void deleted(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
@@ -350,7 +355,10 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** Takes over what the coordinator says of a space now. Shared uses end if this node may attach it no longer; a guest keeps its memory. */
+    /**
+     * Takes over what the coordinator says of a space now. Shared uses end if this node may attach it no longer; a
+     * guest keeps its memory.
+     */
     private void refresh(AttachedSpace space, SpaceExtents now) {
         space.update(now);
         if (!now.space().mayAttach(node) && !space.isExclusive()) {
@@ -371,7 +379,10 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** Attaches once more: a coordinator that lost its store has lost the attachment, too. Ends the use of a space that was taken over. */
+    /**
+     * Attaches once more: a coordinator that lost its store has lost the attachment, too. Ends the use of a space that
+     * was taken over.
+     */
     private void confirm(AttachedSpace space) throws CoordinatorException {
         try {
             AttachMode mode = space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
@@ -407,8 +418,8 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Detaches from all spaces. Call it when no transfer of this agent can be under way any more. If the coordinator does not accept a
-     * detachment, the homes cut this node off once it is deregistered.
+     * Detaches from all spaces. Call it when no transfer of this agent can be under way any more. If the coordinator
+     * does not accept a detachment, the homes cut this node off once it is deregistered.
      */
     public void detachAll() {
         close();

@@ -19,8 +19,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Makes spans of faults, ten times a second: the fault, from reading it to having woken the guest's thread, and below it its phases, {@code fetch} and
- * {@code install}. Pagers of new guests are found at such a moment, so the first faults of a guest may be missing.
+ * Makes spans of faults, ten times a second: the fault, from reading it to having woken the guest's thread, and below
+ * it its phases, {@code fetch} and {@code install}. Pagers of new guests are found at such a moment, so the first
+ * faults of a guest may be missing.
  */
 public final class FaultTraces implements AutoCloseable {
     private static final Duration INTERVAL = Duration.ofMillis(100);

@@ -4,8 +4,9 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.PageFaults;
 
 /**
- * An address space that a guest's memory is mapped in: the VMM's, or that of a process that it forked. Joins its userfaultfd, layout, page table and
- * waiting faults, and makes the requests that change no page: wake, probe, poison. The shard's thread only.
+ * An address space that a guest's memory is mapped in: the VMM's, or that of a process that it forked. Joins its
+ * userfaultfd, layout, page table and waiting faults, and makes the requests that change no page: wake, probe, poison.
+ * The shard's thread only.
  */
 final class AddressSpace {
     /** An address at which no guest has memory: the lowest that a process may map. */
@@ -87,8 +88,9 @@ final class AddressSpace {
     }
 
     /**
-     * Probes whether the process still exists, by a request at an address where no guest has memory. A request for a page of the guest would be
-     * unsafe: UFFDIO_CONTINUE clears the write protection of a page that the kernel has unmapped.
+     * Probes whether the process still exists, by a request at an address where no guest has memory. A request for a
+     * page of the guest would be unsafe: UFFDIO_CONTINUE clears the write protection of a page that the kernel has
+     * unmapped.
      */
     void probe() {
         if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {

@@ -85,7 +85,8 @@ final class Arrivals {
      *
      * @param write whether the guest is about to write to them
      * @param seenAt when the fault was seen, or {@link #PREFETCH}
-     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is free or the home is down
+     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is
+     *     free or the home is down
      */
     int fetch(int page, int count, boolean write, long seenAt) {
         int extent = homes.extent(page);
@@ -116,8 +117,8 @@ final class Arrivals {
     }
 
     /**
-     * Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. One that does not open is fetched from
-     * another home.
+     * Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. One
+     * that does not open is fetched from another home.
      */
     private int copyLocal(int page, int count, boolean write, long seenAt) {
         long source = pool.exportedAddress() + homes.localOffset(homes.extent(page), page);
@@ -161,7 +162,10 @@ final class Arrivals {
         return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
     }
 
-    /** Starts to fetch pages. A home whose link is down, or that is silent, gets no frames: faults of its pages wait in their queue. */
+    /**
+     * Starts to fetch pages. A home whose link is down, or that is silent, gets no frames: faults of its pages wait in
+     * their queue.
+     */
     private int post(Home home, int page, int count, boolean write, long seenAt) {
         if (!homes.remotes().takesReads(home)) {
             return 0;
@@ -215,9 +219,10 @@ final class Arrivals {
     }
 
     /**
-     * Opens the pages of a run in place. A page that was given up meanwhile is not installed, and may have been sealed anew since. A page that is not
-     * what was sealed is fetched once from each of its other homes, and lost then: no write of it was under way when it was fetched, so what came is what
-     * the home or the path made of it, and fetching it again would only give a home that lies another try.
+     * Opens the pages of a run in place. A page that was given up meanwhile is not installed, and may have been sealed
+     * anew since. A page that is not what was sealed is fetched once from each of its other homes, and lost then: no
+     * write of it was under way when it was fetched, so what came is what the home or the path made of it, and fetching
+     * it again would only give a home that lies another try.
      */
     private void open(Transfer fetch) {
         for (int i = 0; i < fetch.count(); i++) {
@@ -256,7 +261,10 @@ final class Arrivals {
         waiting.add(page, write, clock.getAsLong());
     }
 
-    /** The page that faulted is fetched again, and threads that wait for a page behind it fault again; or the threads learn that the pages are lost. */
+    /**
+     * The page that faulted is fetched again, and threads that wait for a page behind it fault again; or the threads
+     * learn that the pages are lost.
+     */
     private void failed(Transfer fetch, FetchStatus status) {
         int first = fetch.first();
         int count = fetch.count();
@@ -297,8 +305,9 @@ final class Arrivals {
     }
 
     /**
-     * Installs pages that have arrived, and poisons pages that are lost. Pages for which the host has no memory give their slot and staging
-     * frames back, which eviction may need to free memory. They are {@link PageTable#REMOTE} again, and threads that wait for them fault again.
+     * Installs pages that have arrived, and poisons pages that are lost. Pages for which the host has no memory give
+     * their slot and staging frames back, which eviction may need to free memory. They are {@link PageTable#REMOTE}
+     * again, and threads that wait for them fault again.
      *
      * @return how many runs were dealt with
      */

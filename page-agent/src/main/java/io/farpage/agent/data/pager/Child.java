@@ -40,7 +40,9 @@ abstract sealed class Child implements AutoCloseable permits PrivateChild, Share
     /** Whether work waits that neither a message nor a completion will start. */
     abstract boolean isBusy();
 
-    /** Whether removals from the memory that it shares with its parent have been read and are not in the page table yet. */
+    /**
+     * Whether removals from the memory that it shares with its parent have been read and are not in the page table yet.
+     */
     boolean holdsUpParent() {
         return false;
     }

@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Processes that the VMM or its children forked, of which the kernel tells if the VMM enabled UFFD_FEATURE_EVENT_FORK.
  *
- * <p>While one of them shares the memory file, nothing is evicted: a page is write-protected for the VMM alone, so a child's write
- * would not be noticed. When the last of them has ended, every resident page counts as dirty.
+ * <p>While one of them shares the memory file, nothing is evicted: a page is write-protected for the VMM alone, so a
+ * child's write would not be noticed. When the last of them has ended, every resident page counts as dirty.
  */
 final class Children implements Installer.Sharers {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
@@ -58,7 +58,9 @@ final class Children implements Installer.Sharers {
         return count == 0;
     }
 
-    /** Whether a child may write to the VMM's pages unnoticed, or may have and those pages are not marked as dirty yet. */
+    /**
+     * Whether a child may write to the VMM's pages unnoticed, or may have and those pages are not marked as dirty yet.
+     */
     boolean share() {
         return shared && (count > 0 || isMarkingDirty() || isRemoving());
     }
@@ -126,7 +128,10 @@ final class Children implements Installer.Sharers {
         }
     }
 
-    /** Whether a child that shares the memory has read of a removal that is not in the table yet; then nothing may be installed. */
+    /**
+     * Whether a child that shares the memory has read of a removal that is not in the table yet; then nothing may be
+     * installed.
+     */
     boolean isBehind() {
         for (Child child : living) {
             if (child.holdsUpParent()) {

@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
 /**
- * Finds victims by the clock algorithm: a hand goes round the pages and gives those that have faulted a second chance. One duty cycle examines a
- * bounded number of pages; the hand stays where it stopped. The shard's thread only.
+ * Finds victims by the clock algorithm: a hand goes round the pages and gives those that have faulted a second chance.
+ * One duty cycle examines a bounded number of pages; the hand stays where it stopped. The shard's thread only.
  */
 final class ClockHand {
     static final int NO_VICTIM = -1;
@@ -58,7 +58,10 @@ final class ClockHand {
         return examinedPages + passed;
     }
 
-    /** Whether pages were passed over in this duty cycle because their home has to complete a transfer or to come back first. */
+    /**
+     * Whether pages were passed over in this duty cycle because their home has to complete a transfer or to come back
+     * first.
+     */
     boolean hasSkipped() {
         return skipped;
     }
@@ -72,7 +75,10 @@ final class ClockHand {
         return examinedPages >= MAX_EXAMINED || passed >= MAX_PASSED;
     }
 
-    /** How many victims in the state of {@code first} lie one after the other from that page on, up to {@code most}. The hand passes them. */
+    /**
+     * How many victims in the state of {@code first} lie one after the other from that page on, up to {@code most}. The
+     * hand passes them.
+     */
     int passRun(int first, int most) {
         int state = table.state(first);
         int count = 1;

@@ -3,8 +3,8 @@ package io.farpage.agent.data.pager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a pager does once its guest has ended: records the working set, has the {@link Flush} write dirty pages back, and waits for transfers. The
- * shard's thread only, apart from {@link #begin}.
+ * What a pager does once its guest has ended: records the working set, has the {@link Flush} write dirty pages back,
+ * and waits for transfers. The shard's thread only, apart from {@link #begin}.
  */
 final class Ending {
     /** Pages that one duty cycle examines to record the working set. */

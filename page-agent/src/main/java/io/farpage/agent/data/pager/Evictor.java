@@ -4,11 +4,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Evicts pages to keep the resident set under the limit: decides when, how many and which. The clock algorithm finds victims, in runs of neighbours;
- * it gives a second chance to pages that faulted, not to prefetched ones. {@link PageOut} takes them out.
+ * Evicts pages to keep the resident set under the limit: decides when, how many and which. The clock algorithm finds
+ * victims, in runs of neighbours; it gives a second chance to pages that faulted, not to prefetched ones.
+ * {@link PageOut} takes them out.
  *
- * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does. Pages of other homes
- * are evicted meanwhile. One duty cycle examines a bounded number of pages; the hand stays where it stopped.
+ * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does.
+ * Pages of other homes are evicted meanwhile. One duty cycle examines a bounded number of pages; the hand stays where
+ * it stopped.
  */
 final class Evictor {
     /** Pages of 4 KiB that one duty cycle evicts at most, so that faults are served in between. */

@@ -4,8 +4,8 @@ import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Resolves the page faults of one address space. A fault is served at once, or it is queued until the local limit leaves a free frame. The
- * page that faulted is always requested before the pages that are prefetched behind it.
+ * Resolves the page faults of one address space. A fault is served at once, or it is queued until the local limit
+ * leaves a free frame. The page that faulted is always requested before the pages that are prefetched behind it.
  */
 final class FaultHandler implements KernelMessages.Receiver {
     /** Bytes that one fault fetches at most, so few large pages. */
@@ -75,10 +75,11 @@ final class FaultHandler implements KernelMessages.Receiver {
     }
 
     /**
-     * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was read, so a page that is
-     * still resident for a moment must not be read again, and must not be written back. Threads that wait for one of these pages are
-     * woken; they fault again and get zeros. That includes queued faults: one of a write to a page that was resident must not be resolved as
-     * one of a page that was not, which would map the page again if the VMM punches its hole only after the event.
+     * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was
+     * read, so a page that is still resident for a moment must not be read again, and must not be written back. Threads
+     * that wait for one of these pages are woken; they fault again and get zeros. That includes queued faults: one of a
+     * write to a page that was resident must not be resolved as one of a page that was not, which would map the page
+     * again if the VMM punches its hole only after the event.
      */
     @Override
     public void removed(int first, int count) {
@@ -157,7 +158,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         counters.waits().add(1);
     }
 
-    /** Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is free. */
+    /**
+     * Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is
+     * free.
+     */
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
         int free = residency.freeFrames(extent);
@@ -187,10 +191,12 @@ final class FaultHandler implements KernelMessages.Receiver {
     }
 
     /**
-     * Requests a page and those of the next {@code reach - 1} that are in the same state. Pages between them that are resident, such as pages
-     * that eviction skipped, do not end the run. Sets {@link #fetched} to the number of pages requested.
+     * Requests a page and those of the next {@code reach - 1} that are in the same state. Pages between them that are
+     * resident, such as pages that eviction skipped, do not end the run. Sets {@link #fetched} to the number of pages
+     * requested.
      *
-     * @return how many pages the run covers: {@code reach}, fewer if a resource ran out, 0 if nothing could be requested
+     * @return how many pages the run covers: {@code reach}, fewer if a resource ran out, 0 if nothing could be
+     *     requested
      */
     private int resolveRun(int page, int reach, boolean write, long seenAt) {
         int state = table.state(page);
@@ -232,7 +238,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         return resident;
     }
 
-    /** Fetches a page and those behind it in transfers of at most {@code maxRun} pages, so that the first arrives early. Returns how many. */
+    /**
+     * Fetches a page and those behind it in transfers of at most {@code maxRun} pages, so that the first arrives early.
+     * Returns how many.
+     */
     private int fetch(int page, int count, boolean write, long seenAt) {
         int most = staging.maxRun();
         int had = arrivals.fetch(page, Math.min(count, most), write, seenAt);
@@ -286,7 +295,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         return true;
     }
 
-    /** Marks a run of resident pages as dirty; a write-back of one that is under way completes, but the page stays dirty. Returns a bit for each that was clean. */
+    /**
+     * Marks a run of resident pages as dirty; a write-back of one that is under way completes, but the page stays
+     * dirty. Returns a bit for each that was clean.
+     */
     private long markDirty(int page, int run) {
         long clean = 0;
         for (int i = 0; i < run; i++) {
@@ -313,7 +325,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         return state == PageTable.CLEAN || state == PageTable.DIRTY;
     }
 
-    /** A fault of a resident page: it was installed after the fault, or the VMM removed it without an event, and then it reads as zeros. */
+    /**
+     * A fault of a resident page: it was installed after the fault, or the VMM removed it without an event, and then it
+     * reads as zeros.
+     */
     private void present(int page) {
         counters.repeated().add(1);
         if (installer.zero(page, 1) == 0) {
@@ -321,7 +336,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         }
     }
 
-    /** Retries queued faults, for each home until one cannot be served. The queues take turns to be the first. Returns how many were served. */
+    /**
+     * Retries queued faults, for each home until one cannot be served. The queues take turns to be the first. Returns
+     * how many were served.
+     */
     int serveQueue() {
         if (queue.isEmpty()) {
             return 0;
@@ -356,7 +374,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         return work;
     }
 
-    /** Completes a queued fault of a page that is now resident: the waiting threads are woken, with write access if a write faulted. */
+    /**
+     * Completes a queued fault of a page that is now resident: the waiting threads are woken, with write access if a
+     * write faulted.
+     */
     private boolean completeWaiting(int page, boolean write) {
         if (write) {
             return allowWrites(page);

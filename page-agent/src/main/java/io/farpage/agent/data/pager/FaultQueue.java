@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
- * Faults that wait for the limit or for a free slot, first in first out. Grows with the number of threads that wait at once: a fault that was
- * read from the kernel must not be dropped, and an unread one delays all messages behind it.
+ * Faults that wait for the limit or for a free slot, first in first out. Grows with the number of threads that wait at
+ * once: a fault that was read from the kernel must not be dropped, and an unread one delays all messages behind it.
  */
 final class FaultQueue {
     private int[] pages = new int[64];

@@ -5,8 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Faults that are to be traced: one in so many, and all that took long. The pager's thread puts their times into a ring once the guest's thread was woken, and
- * allocates nothing; one other thread takes them out. A fault that finds the ring full is counted, and not traced.
+ * Faults that are to be traced: one in so many, and all that took long. The pager's thread puts their times into a ring
+ * once the guest's thread was woken, and allocates nothing; one other thread takes them out. A fault that finds the
+ * ring full is counted, and not traced.
  */
 public final class FaultTrace {
     private static final int CAPACITY = 1024;
@@ -33,11 +34,17 @@ public final class FaultTrace {
     /** Until the next fault of those that are counted out. The pager's thread only. */
     private int countdown;
 
-    /** Faults put in. Written by the pager's thread, with release, so that its entry is seen by the thread that acquires it. */
+    /**
+     * Faults put in. Written by the pager's thread, with release, so that its entry is seen by the thread that acquires
+     * it.
+     */
     @SuppressWarnings("UnusedVariable") // accessed through tail$vh
     private long tail;
 
-    /** Faults taken out. Written by the other thread, with release, so that the entry is read before it is written again. */
+    /**
+     * Faults taken out. Written by the other thread, with release, so that the entry is read before it is written
+     * again.
+     */
     @SuppressWarnings("UnusedVariable") // accessed through head$vh
     private long head;
 

@@ -6,11 +6,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes what a guest has left to its homes once its VMM has ended: dirty pages, and zeros where a home holds an older version.
- * The memory file outlives the VMM, and is not written to any more.
+ * Writes what a guest has left to its homes once its VMM has ended: dirty pages, and zeros where a home holds an older
+ * version. The memory file outlives the VMM, and is not written to any more.
  *
- * <p>Each extent has its own cursor, so that a home that does not answer delays only its own pages. A failed write is repeated until
- * no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of pages.
+ * <p>Each extent has its own cursor, so that a home that does not answer delays only its own pages. A failed write is
+ * repeated until no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of
+ * pages.
  */
 final class Flush {
     private static final Logger log = LoggerFactory.getLogger(Flush.class);
@@ -225,7 +226,8 @@ final class Flush {
 
     /**
      * Completes a write, its own or one that the evictor started before the guest ended, and ends the transfer. If the
-     * evictor began a write before the guest gave the page up, the home has the older bytes, and the zeros are still to be written.
+     * evictor began a write before the guest gave the page up, the home has the older bytes, and the zeros are still to
+     * be written.
      */
     void written(Transfer write, FetchStatus status) {
         boolean ok = status == FetchStatus.OK;

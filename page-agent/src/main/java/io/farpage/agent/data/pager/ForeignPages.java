@@ -5,10 +5,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Pages at their homes that the memory file has all the same: another process, a child that the agent does not serve, or the VMM itself wrote to the
- * file past the mapping that the agent serves. The kernel refuses to install such a page (EEXIST). What the file has stays, because the guest may have stored
- * to it since, and is reported: it is not what the guest stored last. A VMM that has registered its memory for minor faults fills pages in that way
- * by agreement. The shard's thread only.
+ * Pages at their homes that the memory file has all the same: another process, a child that the agent does not serve,
+ * or the VMM itself wrote to the file past the mapping that the agent serves. The kernel refuses to install such a page
+ * (EEXIST). What the file has stays, because the guest may have stored to it since, and is reported: it is not what the
+ * guest stored last. A VMM that has registered its memory for minor faults fills pages in that way by agreement. The
+ * shard's thread only.
  */
 final class ForeignPages {
     private static final Logger log = LoggerFactory.getLogger(ForeignPages.class);

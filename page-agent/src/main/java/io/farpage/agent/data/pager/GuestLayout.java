@@ -6,8 +6,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Which page of the space is where in the VMM's address space. Looking up is a binary search and allocates nothing; the VMM's remapping
- * does, and takes time in proportion to {@link #regions}.
+ * Which page of the space is where in the VMM's address space. Looking up is a binary search and allocates nothing; the
+ * VMM's remapping does, and takes time in proportion to {@link #regions}.
  */
 final class GuestLayout {
     /** No page, no address. */

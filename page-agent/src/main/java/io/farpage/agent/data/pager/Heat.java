@@ -6,11 +6,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How often pages were asked for lately, in blocks of 512 pages, or of more if that would be more than {@link #MAX_BLOCKS}. The counters are halved every
- * 30 seconds. The shard's thread counts and ages; any thread may read what it counted a moment ago.
+ * How often pages were asked for lately, in blocks of 512 pages, or of more if that would be more than
+ * {@link #MAX_BLOCKS}. The counters are halved every 30 seconds. The shard's thread counts and ages; any thread may
+ * read what it counted a moment ago.
  *
- * <p>A pager counts in 1,024 blocks of 4 bytes at most, 4 KiB however large its guest is. A pager has 2^31 pages at most, so a guest of 1 TiB needs one pager or
- * more: the bound of 1 MiB for each TiB and node holds up to 256 pagers a TiB.
+ * <p>A pager counts in 1,024 blocks of 4 bytes at most, 4 KiB however large its guest is. A pager has 2^31 pages at
+ * most, so a guest of 1 TiB needs one pager or more: the bound of 1 MiB for each TiB and node holds up to 256 pagers a
+ * TiB.
  */
 public final class Heat {
     /** Blocks, and so ranges of a report, at most: about 50 KB of JSON. */
@@ -74,8 +76,9 @@ public final class Heat {
     public record Range(int firstPage, int count, long faults) {}
 
     /**
-     * Every block that was asked for lately. At a constant rate a counter holds the faults of 30 seconds just after it was halved, and those of 60 seconds just
-     * before. A range has the faults of 60 seconds at any time, so that reports of pagers that halve at different times compare. Any thread.
+     * Every block that was asked for lately. At a constant rate a counter holds the faults of 30 seconds just after it
+     * was halved, and those of 60 seconds just before. A range has the faults of 60 seconds at any time, so that
+     * reports of pagers that halve at different times compare. Any thread.
      */
     public List<Range> report() {
         long covered = HALVED_AFTER_MILLIS + Math.clamp(millisSince(halvedAt), 0, HALVED_AFTER_MILLIS);

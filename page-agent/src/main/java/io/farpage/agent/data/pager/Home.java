@@ -4,8 +4,8 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.SilenceClock;
 
 /**
- * A home on another node, and the transfers that one pager has under way with it. Times are by the pager's {@link SilenceClock}, unless a method says
- * otherwise. The shard's thread only.
+ * A home on another node, and the transfers that one pager has under way with it. Times are by the pager's
+ * {@link SilenceClock}, unless a method says otherwise. The shard's thread only.
  */
 final class Home {
     /** A home that has transfers under way and has completed none for so long does not answer. */
@@ -93,7 +93,10 @@ final class Home {
         return answers;
     }
 
-    /** Whether a READ may begin: the link is up, and a home that has not answered has nothing under way, so that the READ shows whether it does now. */
+    /**
+     * Whether a READ may begin: the link is up, and a home that has not answered has nothing under way, so that the
+     * READ shows whether it does now.
+     */
     boolean takesReads(long nowNanos) {
         return link.isUp() && ((answers(nowNanos) && !silent) || unanswered == 0);
     }
@@ -154,7 +157,9 @@ final class Home {
         return distrusted;
     }
 
-    /** Whether pages are better read from here, unless it is distrusted, than from a home for which this does not hold. */
+    /**
+     * Whether pages are better read from here, unless it is distrusted, than from a home for which this does not hold.
+     */
     boolean isPreferred(long nowNanos) {
         return !slow && answers(nowNanos);
     }

@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the pages of a guest's space live, and from which of several homes they are read. The shard's thread only. Lookups allocate nothing; a new map
- * does.
+ * Where the pages of a guest's space live, and from which of several homes they are read. The shard's thread only.
+ * Lookups allocate nothing; a new map does.
  */
 final class Homes {
     private final Pager.Backing backing;
@@ -223,7 +223,10 @@ final class Homes {
         return backing.mirroring();
     }
 
-    /** Which home of an extent pages are read from now: this node, or the first that answers; if none does, the first that is not lost. */
+    /**
+     * Which home of an extent pages are read from now: this node, or the first that answers; if none does, the first
+     * that is not lost.
+     */
     int reader(int extent) {
         int count = copies(extent);
         if (count == 1) {
@@ -299,8 +302,9 @@ final class Homes {
     }
 
     /**
-     * A page came from a home other than it was sealed. Returns whether another home may have it unaltered: one that is not lost and that was not tried.
-     * {@link #reader(int, int)} names it from now on; if its link is down, the page waits for it.
+     * A page came from a home other than it was sealed. Returns whether another home may have it unaltered: one that is
+     * not lost and that was not tried. {@link #reader(int, int)} names it from now on; if its link is down, the page
+     * waits for it.
      *
      * @param liar null if that is this node
      */

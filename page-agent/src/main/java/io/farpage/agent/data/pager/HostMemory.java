@@ -7,8 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether the host has memory for another page of an address space. While it has none (ENOMEM, no hugepage), one resident page has to be evicted for
- * each that is installed, and faults wait: their fetches would take the slots that eviction needs. The shard's thread only.
+ * Whether the host has memory for another page of an address space. While it has none (ENOMEM, no hugepage), one
+ * resident page has to be evicted for each that is installed, and faults wait: their fetches would take the slots that
+ * eviction needs. The shard's thread only.
  */
 final class HostMemory {
     private static final Logger log = LoggerFactory.getLogger(HostMemory.class);
@@ -47,8 +48,8 @@ final class HostMemory {
     }
 
     /**
-     * How many pages may be resident. If there was no memory for another page, that is one less than were resident then: one of them has to go, and
-     * the guest may have given up some since the table counted them.
+     * How many pages may be resident. If there was no memory for another page, that is one less than were resident
+     * then: one of them has to go, and the guest may have given up some since the table counted them.
      */
     int maxResident(int limit) {
         return exhausted ? (int) Math.min(limit, Math.max(0, residentThen - 1)) : limit;

@@ -2,7 +2,10 @@ package io.farpage.agent.data.pager;
 
 import java.util.BitSet;
 
-/** Which blocks of a page table a private child has not copied from its parent's yet. A table of 1 TiB is copied in 16,384 blocks. */
+/**
+ * Which blocks of a page table a private child has not copied from its parent's yet. A table of 1 TiB is copied in
+ * 16,384 blocks.
+ */
 final class Inheritance {
     /** Copied in one duty cycle at most. */
     static final int BLOCK_PAGES = 16_384;

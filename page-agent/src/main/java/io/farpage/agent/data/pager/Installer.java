@@ -6,12 +6,13 @@ import io.farpage.linux.uffd.Userfaultfd;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Installs pages in the guest and updates the page table. Every call completes one page or more, or none because it has to be repeated: the kernel
- * refuses installation while an event waits to be read, and while the host has no memory.
+ * Installs pages in the guest and updates the page table. Every call completes one page or more, or none because it has
+ * to be repeated: the kernel refuses installation while an event waits to be read, and while the host has no memory.
  *
- * <p>The kernel refuses a range that is not in one mapping (ENOENT), and a VMM may split its mappings at any page: mprotect(2), mlock(2) and
- * madvise(2) all do. Such a range is halved until it fits. A single page that is refused is no longer mapped there, and threads that wait for it
- * are woken: they fault again at what is mapped now, or end by SIGSEGV.
+ * <p>The kernel refuses a range that is not in one mapping (ENOENT), and a VMM may split its mappings at any page:
+ * mprotect(2), mlock(2) and madvise(2) all do. Such a range is halved until it fits. A single page that is refused is
+ * no longer mapped there, and threads that wait for it are woken: they fault again at what is mapped now, or end by
+ * SIGSEGV.
  */
 final class Installer {
     /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
@@ -121,8 +122,9 @@ final class Installer {
     }
 
     /**
-     * Marks pages, all of one state, as dirty before the guest can write to them: a process that adopts the table must find them so. It takes a dirty page that
-     * is absent for zeros. So a page that its home has keeps its state, which says enough: if the page is resident, it was installed. Returns the state.
+     * Marks pages, all of one state, as dirty before the guest can write to them: a process that adopts the table must
+     * find them so. It takes a dirty page that is absent for zeros. So a page that its home has keeps its state, which
+     * says enough: if the page is resident, it was installed. Returns the state.
      */
     private int announce(int page, int run) {
         int before = table.state(page);
@@ -141,7 +143,10 @@ final class Installer {
         }
     }
 
-    /** Maps a page that is in the page cache. Returns 1, 0 if the call has to be repeated, or {@link #ABSENT} if the page cache does not have it. */
+    /**
+     * Maps a page that is in the page cache. Returns 1, 0 if the call has to be repeated, or {@link #ABSENT} if the
+     * page cache does not have it.
+     */
     int map(int page) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
@@ -196,8 +201,8 @@ final class Installer {
     }
 
     /**
-     * The page exists already: wakes the waiting threads, which fault again. A page that the guest has given up exists only until the kernel
-     * removes it, and its bytes are not kept.
+     * The page exists already: wakes the waiting threads, which fault again. A page that the guest has given up exists
+     * only until the kernel removes it, and its bytes are not kept.
      */
     private int onExists(int page, long address) {
         foreign.onExists(page, table.state(page));
@@ -209,8 +214,8 @@ final class Installer {
     }
 
     /**
-     * EEXIST of a large page: the kernel already has it, or no hugepage is free. For a page of a file UFFDIO_CONTINUE tells the two apart. Other
-     * memory is never evicted, so it is enough that the waiting threads fault again.
+     * EEXIST of a large page: the kernel already has it, or no hugepage is free. For a page of a file UFFDIO_CONTINUE
+     * tells the two apart. Other memory is never evicted, so it is enough that the waiting threads fault again.
      */
     private int onHugepageExists(int page, long address) {
         if (memory.context().isShared()) {
@@ -233,7 +238,8 @@ final class Installer {
     }
 
     /**
-     * The VMM has unmapped the page without an event. A page that was being fetched is at its home again; others keep their state.
+     * The VMM has unmapped the page without an event. A page that was being fetched is at its home again; others keep
+     * their state.
      */
     private int unmapped(int page) {
         if (table.state(page) == PageTable.FETCHING) {

@@ -5,12 +5,12 @@ import io.farpage.agent.data.shard.FetchStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A home that joins an extent, as one pager sees it. The home pulls the pages from the other homes; the pager notes those
- * whose WRITE began before that was done, since the home may have read them too early. As soon as the home can be reached
- * after that, it gets every WRITE that the homes of the extent get, and the noted pages that no WRITE brings are copied to
- * it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a WRITE
- * counts as completed only if this home has completed it, too, and the home may be promoted. Guests never read from it. The
- * shard's thread only.
+ * A home that joins an extent, as one pager sees it. The home pulls the pages from the other homes; the pager notes
+ * those whose WRITE began before that was done, since the home may have read them too early. As soon as the home can be
+ * reached after that, it gets every WRITE that the homes of the extent get, and the noted pages that no WRITE brings
+ * are copied to it. A bit for each page says whether the home may still lack what the other homes have. When no bit is
+ * left, a WRITE counts as completed only if this home has completed it, too, and the home may be promoted. Guests never
+ * read from it. The shard's thread only.
  */
 final class Joining {
     /** How far the home has come. */
@@ -112,8 +112,9 @@ final class Joining {
     }
 
     /**
-     * The WRITEs that were under way when the home was first seen are noted for all pages before {@code page}. A WRITE that ended before it was noted
-     * need not be: the home pulls only after all pages are done, and reads what that WRITE has written.
+     * The WRITEs that were under way when the home was first seen are noted for all pages before {@code page}. A WRITE
+     * that ended before it was noted need not be: the home pulls only after all pages are done, and reads what that
+     * WRITE has written.
      */
     void noted(int page) {
         notedUntil = page;
@@ -204,7 +205,9 @@ final class Joining {
         told = false;
     }
 
-    /** It has missed a page. A home that is ready does not fail by that: the WRITE does, and the page stays resident. */
+    /**
+     * It has missed a page. A home that is ready does not fail by that: the WRITE does, and the page stays resident.
+     */
     void fail() {
         if (state != State.READY) {
             state = State.FAILED;
@@ -236,7 +239,10 @@ final class Joining {
         left.add(-had);
     }
 
-    /** The next page that the home may lack, behind the page of the latest call and then from the first page on; -1 behind the last. */
+    /**
+     * The next page that the home may lack, behind the page of the latest call and then from the first page on; -1
+     * behind the last.
+     */
     int next() {
         int page = lacking.next(cursor);
         cursor = page + 1;

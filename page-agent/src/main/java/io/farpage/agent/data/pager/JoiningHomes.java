@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The homes that join extents of one map, as one pager sees them. The shard's thread only, but for {@link #progress}. Lookups allocate nothing; a new map does. */
+/**
+ * The homes that join extents of one map, as one pager sees them. The shard's thread only, but for {@link #progress}.
+ * Lookups allocate nothing; a new map does.
+ */
 final class JoiningHomes {
     private @Nullable Joining[] byExtent = {};
     private final List<Joining> all = new ArrayList<>(0);

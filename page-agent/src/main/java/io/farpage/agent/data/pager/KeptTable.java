@@ -13,13 +13,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What of a pager outlives its process, in memory that another process has a descriptor of: the entry of every page, the batch of kernel messages that
- * was read last, the large pages of which parts were given up, and where the memory is mapped if that has changed. A process that is killed leaves both as they were after its latest store. {@link #adopt} then makes them what the successor may begin
- * with: it repeats removals that were read and not applied, and asks the memory file which pages are resident.
+ * What of a pager outlives its process, in memory that another process has a descriptor of: the entry of every page,
+ * the batch of kernel messages that was read last, the large pages of which parts were given up, and where the memory
+ * is mapped if that has changed. A process that is killed leaves both as they were after its latest store.
+ * {@link #adopt} then makes them what the successor may begin with: it repeats removals that were read and not applied,
+ * and asks the memory file which pages are resident.
  *
- * <p>The order of the stores makes that safe. A page is {@link PageTable#DIRTY} before the guest may write to it, {@link PageTable#HAS_REMOTE_COPY} before a
- * WRITE of it is posted, and {@link PageTable#REMOTE} only after the last WRITE has completed: before a page that was written back is punched out, and after
- * a clean one was. A message is blanked only after it was applied.
+ * <p>The order of the stores makes that safe. A page is {@link PageTable#DIRTY} before the guest may write to it,
+ * {@link PageTable#HAS_REMOTE_COPY} before a WRITE of it is posted, and {@link PageTable#REMOTE} only after the last
+ * WRITE has completed: before a page that was written back is punched out, and after a clean one was. A message is
+ * blanked only after it was applied.
  */
 public final class KeptTable {
     /** Bytes for the messages. */
@@ -28,7 +31,10 @@ public final class KeptTable {
     private static final int CHANGE_AT = KernelMessages.BATCH * UffdMessages.MESSAGE_BYTES;
     private static final int CUT_AT = CHANGE_AT + Long.BYTES;
 
-    /** A change that no other process can follow. Agents that keep no layout say so of all changes, and take each other value for it. */
+    /**
+     * A change that no other process can follow. Agents that keep no layout say so of all changes, and take each other
+     * value for it.
+     */
     private static final byte UNKNOWN = 1;
 
     /** Another layout, which is kept. */
@@ -40,7 +46,9 @@ public final class KeptTable {
 
     private static final int KEPT_FLAGS = PageTable.HAS_REMOTE_COPY;
 
-    /** Where the addresses of a process begin and end at which mmap(2) puts memory, unless it is asked for a higher one. */
+    /**
+     * Where the addresses of a process begin and end at which mmap(2) puts memory, unless it is asked for a higher one.
+     */
     private static final long LOWEST_ADDRESS = 1 << 20;
 
     private static final long HIGHEST_ADDRESS = (1L << 47) - 4096;
@@ -51,9 +59,12 @@ public final class KeptTable {
     private boolean isAdopted;
 
     /**
-     * @param entries zeros, or what an earlier process has left; {@link Pager#tableBytes} of the pages, aligned to 8 bytes
-     * @param messages the same, of {@link #MESSAGES_BYTES}; locked into memory, so that the kernel can always write to it
-     * @param layouts the same, aligned to 8 bytes; 48 bytes for each region that the memory may be mapped in, and 80 more
+     * @param entries zeros, or what an earlier process has left; {@link Pager#tableBytes} of the pages, aligned to 8
+     *     bytes
+     * @param messages the same, of {@link #MESSAGES_BYTES}; locked into memory, so that the kernel can always write to
+     *     it
+     * @param layouts the same, aligned to 8 bytes; 48 bytes for each region that the memory may be mapped in, and 80
+     *     more
      */
     public KeptTable(MemorySegment entries, MemorySegment messages, MemorySegment layouts) {
         this.entries = entries;
@@ -94,13 +105,17 @@ public final class KeptTable {
         change(FORKED);
     }
 
-    /** The VMM has done what this agent does not know: no other process can serve it. Stored before the message is passed over. */
+    /**
+     * The VMM has done what this agent does not know: no other process can serve it. Stored before the message is
+     * passed over.
+     */
     void markUnknown() {
         change(UNKNOWN);
     }
 
     /**
-     * The VMM has unmapped or moved a part of its memory. If there is no room for the regions, no other process can serve it.
+     * The VMM has unmapped or moved a part of its memory. If there is no room for the regions, no other process can
+     * serve it.
      *
      * @param message of which the regions are the result; it is blanked next
      */
@@ -119,7 +134,8 @@ public final class KeptTable {
     }
 
     /**
-     * Has all threads that wait fault anew: faults that the process before has read are not delivered again. Some may wait where nothing is mapped any more.
+     * Has all threads that wait fault anew: faults that the process before has read are not delivered again. Some may
+     * wait where nothing is mapped any more.
      *
      * @param regions where the memory is
      */
@@ -185,7 +201,8 @@ public final class KeptTable {
     }
 
     /**
-     * Makes what an earlier process has left what a pager may begin with. The process has ended. May be repeated if this process ends meanwhile.
+     * Makes what an earlier process has left what a pager may begin with. The process has ended. May be repeated if
+     * this process ends meanwhile.
      *
      * @param regions where the memory was when it was handed over
      * @param written whether all pages began at their homes, rather than as zeros
@@ -212,7 +229,8 @@ public final class KeptTable {
     }
 
     /**
-     * Whether a process that adopts this takes a page for zeros if the memory file does not have it, whatever its homes have.
+     * Whether a process that adopts this takes a page for zeros if the memory file does not have it, whatever its homes
+     * have.
      *
      * @param written whether all pages began at their homes, rather than as zeros
      */
@@ -221,7 +239,10 @@ public final class KeptTable {
         return absent(entry & PageTable.STATE_MASK, entry) == PageTable.ZERO;
     }
 
-    /** Applies events that were not blanked. Each is blanked before the next one: a removal is applied to the layout that it was meant for. */
+    /**
+     * Applies events that were not blanked. Each is blanked before the next one: a removal is applied to the layout
+     * that it was meant for.
+     */
     private void applyMessages(GuestLayout now, int initial, PartialRemovals cut) {
         UffdMessages left = messages();
         for (int i = 0; i < left.capacity(); i++) {
@@ -267,7 +288,9 @@ public final class KeptTable {
         }
     }
 
-    /** A page of which a part was given up, if it is resident: the kernel may fill that part with zeros at any moment. */
+    /**
+     * A page of which a part was given up, if it is resident: the kernel may fill that part with zeros at any moment.
+     */
     private void markDirty(int page, int initial) {
         if (page < entries.byteSize() && (entry(page, initial) & PageTable.STATE_MASK) >= PageTable.CLEAN) {
             put(page, (entry(page, initial) & KEPT_FLAGS) | PageTable.DIRTY, initial);
@@ -302,8 +325,9 @@ public final class KeptTable {
     }
 
     /**
-     * The state of a page that the memory file does not have. A clean page was punched out last. A dirty page that is absent is zeros, also while it is written
-     * back: it was about to be installed, or was punched out by the VMM without an event, since the agent records that a home has the page before it punches it out.
+     * The state of a page that the memory file does not have. A clean page was punched out last. A dirty page that is
+     * absent is zeros, also while it is written back: it was about to be installed, or was punched out by the VMM
+     * without an event, since the agent records that a home has the page before it punches it out.
      */
     private static int absent(int state, int entry) {
         return switch (state) {
@@ -315,8 +339,9 @@ public final class KeptTable {
     }
 
     /**
-     * The state of a page that the memory file has. A page that was to be fetched was installed last, and the guest may have written to it. Whether a WRITE that
-     * was under way has completed is not known. A page that was given up is about to be removed.
+     * The state of a page that the memory file has. A page that was to be fetched was installed last, and the guest may
+     * have written to it. Whether a WRITE that was under way has completed is not known. A page that was given up is
+     * about to be removed.
      */
     private static int present(int state) {
         return switch (state) {

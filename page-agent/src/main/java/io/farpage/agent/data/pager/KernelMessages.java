@@ -14,9 +14,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads the userfaultfd messages of one address space, keeps its layout up to date, and passes faults and removals on.
  *
- * <p>A call reads one batch of messages and handles as much of it as its budget allows: one message may cover terabytes. A cursor marks the
- * position, and the next call goes on there for as long as the shard did other work. While {@link #isBehind} is true, no page of the address space may be installed, written back or evicted: the kernel carries a
- * removal out at any moment after it was read, and a page that is installed before the page table has the removal would count as removed.
+ * <p>A call reads one batch of messages and handles as much of it as its budget allows: one message may cover
+ * terabytes. A cursor marks the position, and the next call goes on there for as long as the shard did other work.
+ * While {@link #isBehind} is true, no page of the address space may be installed, written back or evicted: the kernel
+ * carries a removal out at any moment after it was read, and a page that is installed before the page table has the
+ * removal would count as removed.
  */
 final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
@@ -71,13 +73,18 @@ final class KernelMessages {
          */
         void fault(int page, boolean write, boolean writeProtect, long seenAt);
 
-        /** A thread waits for a page that is in the page cache, written there past the guest's own mapping, and not mapped. */
+        /**
+         * A thread waits for a page that is in the page cache, written there past the guest's own mapping, and not
+         * mapped.
+         */
         void minor(int page, long seenAt);
 
         /** Pages are given up: they read as zeros from now on. */
         void removed(int first, int count);
 
-        /** A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment. */
+        /**
+         * A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment.
+         */
         void removedPart(int page);
 
         /** The process has forked. The receiver owns the descriptor, which is for the child's memory. */
@@ -156,9 +163,10 @@ final class KernelMessages {
     }
 
     /**
-     * Handles more of a batch: one budget, and further ones as long as they fit into the time that the shard took for other work since the latest
-     * call, within {@link #MORE_NANOS}. So a busy shard makes a guest rest about as long as an idle one does, and the other guests wait no longer
-     * than they made it wait. A clock that stands still does not show what fits.
+     * Handles more of a batch: one budget, and further ones as long as they fit into the time that the shard took for
+     * other work since the latest call, within {@link #MORE_NANOS}. So a busy shard makes a guest rest about as long as
+     * an idle one does, and the other guests wait no longer than they made it wait. A clock that stands still does not
+     * show what fits.
      */
     private int handleMore(Receiver to) {
         long now = clock.getAsLong();
@@ -175,8 +183,9 @@ final class KernelMessages {
     }
 
     /**
-     * Handles events before faults, although the kernel returns faults first. A page that is installed for a fault before the table has a
-     * removal would count as removed; and a page that is installed before a fork is handled would be missing in the child.
+     * Handles events before faults, although the kernel returns faults first. A page that is installed for a fault
+     * before the table has a removal would count as removed; and a page that is installed before a fork is handled
+     * would be missing in the child.
      */
     private int handle(Receiver to) {
         budget = cyclePages;
@@ -252,7 +261,10 @@ final class KernelMessages {
         return true;
     }
 
-    /** Keeps the layout for a successor. Threads have been woken: no other process knows that they wait at addresses that nothing is mapped at any more. */
+    /**
+     * Keeps the layout for a successor. Threads have been woken: no other process knows that they wait at addresses
+     * that nothing is mapped at any more.
+     */
     private void keepLayout() {
         if (kept != null) {
             kept.mapped(layout.list(), event);
@@ -267,8 +279,8 @@ final class KernelMessages {
     }
 
     /**
-     * Gives up the mapped pages of a range, as many as the budget allows; false if some are left. MADV_REMOVE on hugetlbfs reports ranges that
-     * begin and end within a page: the rest of such a page stays.
+     * Gives up the mapped pages of a range, as many as the budget allows; false if some are left. MADV_REMOVE on
+     * hugetlbfs reports ranges that begin and end within a page: the rest of such a page stays.
      */
     private boolean isRemoved(long start, long end, Receiver to) {
         int pageBytes = layout.pageBytes();
@@ -317,9 +329,9 @@ final class KernelMessages {
     }
 
     /**
-     * Handles a failed read. A fork for which no descriptor is free (EMFILE, ENFILE, ENOMEM) stays in the kernel's queue until
-     * one is free, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one without UFFDIO_API,
-     * can never be read.
+     * Handles a failed read. A fork for which no descriptor is free (EMFILE, ENFILE, ENOMEM) stays in the kernel's
+     * queue until one is free, and meanwhile the kernel refuses every installation. Only a descriptor that is no
+     * userfaultfd, or one without UFFDIO_API, can never be read.
      */
     private void failed(int errno) {
         if (errno == Errno.EINTR) {

@@ -3,8 +3,8 @@ package io.farpage.agent.data.pager;
 import java.time.Duration;
 
 /**
- * What a pager does with the homes of an extent that has several, and what it tells the control plane about them. The methods are called on the shard's
- * thread, seldom, and must not wait.
+ * What a pager does with the homes of an extent that has several, and what it tells the control plane about them. The
+ * methods are called on the shard's thread, seldom, and must not wait.
  */
 public interface Mirroring {
     /** How long a link may take to come up for the first time before its home counts as failed. */
@@ -48,8 +48,8 @@ public interface Mirroring {
     default void suspect(String node, long incarnation, boolean silent) {}
 
     /**
-     * The pager notes from now on which pages of an extent it writes, so the home that joins may copy the others from the homes. Told again while the map
-     * says that this is awaited.
+     * The pager notes from now on which pages of an extent it writes, so the home that joins may copy the others from
+     * the homes. Told again while the map says that this is awaited.
      *
      * @param firstPage of the extent in the whole space
      * @param epoch of the extent
@@ -57,7 +57,8 @@ public interface Mirroring {
     default void mayPull(long firstPage, long epoch) {}
 
     /**
-     * All pages of an extent, as far as this pager has them, are at the home that joins it. Told again while that lasts.
+     * All pages of an extent, as far as this pager has them, are at the home that joins it. Told again while that
+     * lasts.
      *
      * @param firstPage of the extent in the whole space
      * @param epoch of the extent

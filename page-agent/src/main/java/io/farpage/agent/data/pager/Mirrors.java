@@ -4,8 +4,9 @@ import io.farpage.agent.data.shard.SilenceClock;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A WRITE that takes long is reported, so
- * that its home is dropped. What is under way to a home that was dropped, or waits for one while another is up, is ended. The shard's thread only.
+ * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A WRITE
+ * that takes long is reported, so that its home is dropped. What is under way to a home that was dropped, or waits for
+ * one while another is up, is ended. The shard's thread only.
  */
 final class Mirrors {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -42,7 +43,10 @@ final class Mirrors {
         return settled != homes.version();
     }
 
-    /** Runs a duty cycle, in which it looks at all transfers if a millisecond has passed or the map has changed. Returns the amount of work. */
+    /**
+     * Runs a duty cycle, in which it looks at all transfers if a millisecond has passed or the map has changed. Returns
+     * the amount of work.
+     */
     int doWork() {
         long now = silence.now();
         if (now - lookedAt < PAUSE_NANOS && watched == homes.version()) {
@@ -131,8 +135,8 @@ final class Mirrors {
     }
 
     /**
-     * Whether a transfer with a home that was dropped is left to end by itself, since the home answers. Ending it fails the link, which other extents may
-     * use: a home that is drained leaves one extent after the other.
+     * Whether a transfer with a home that was dropped is left to end by itself, since the home answers. Ending it fails
+     * the link, which other extents may use: a home that is drained leaves one extent after the other.
      */
     private boolean maySoonEnd(Home dropped, long now) {
         return dropped.answers(now) && now - changedAt < dropNanos;

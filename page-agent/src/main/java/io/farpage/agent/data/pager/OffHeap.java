@@ -6,11 +6,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Zeroed memory outside the heap, for tables that grow with a guest. The kernel gives physical memory to the parts that are written to,
- * so the table of a guest that uses little of its memory needs little. Freed when it is unreachable.
+ * Zeroed memory outside the heap, for tables that grow with a guest. The kernel gives physical memory to the parts that
+ * are written to, so the table of a guest that uses little of its memory needs little. Freed when it is unreachable.
  */
 final class OffHeap {
-    /** Below this the C library's allocator is cheaper than a mapping, of which a process may have 65,530 (vm.max_map_count). */
+    /**
+     * Below this the C library's allocator is cheaper than a mapping, of which a process may have 65,530
+     * (vm.max_map_count).
+     */
     private static final long MAPPED_FROM = 1 << 20;
 
     private static final int MADV_DONTNEED = 4;

@@ -7,10 +7,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes runs of pages out of the guest. A clean run is punched out at once. A dirty run is write-protected, waits until an inspection finds no {@link
- * Pins pin} on it, is copied to staging frames and written to its home. When the WRITE has completed, those pages of the run are punched out that the
- * guest has not written to since they were protected; the others stay resident and are dirty. So at every moment the memory file or the home holds
- * what the guest last stored. Zeros are not written unless the home holds an older version, which would come back if the agent were killed.
+ * Takes runs of pages out of the guest. A clean run is punched out at once. A dirty run is write-protected, waits until
+ * an inspection finds no {@link Pins pin} on it, is copied to staging frames and written to its home. When the WRITE
+ * has completed, those pages of the run are punched out that the guest has not written to since they were protected;
+ * the others stay resident and are dirty. So at every moment the memory file or the home holds what the guest last
+ * stored. Zeros are not written unless the home holds an older version, which would come back if the agent were killed.
  *
  * <p>The shard's thread only.
  */
@@ -79,12 +80,18 @@ final class PageOut {
         return waiting.hasFresh();
     }
 
-    /** The pages that were protected since the last call wait for this inspection, which begins after they were protected. */
+    /**
+     * The pages that were protected since the last call wait for this inspection, which begins after they were
+     * protected.
+     */
     void await(long inspection) {
         waiting.await(inspection);
     }
 
-    /** Evicts a run of pages that are all clean, or starts to evict a run of dirty ones. Returns how many pages, 0 if none can be evicted now. */
+    /**
+     * Evicts a run of pages that are all clean, or starts to evict a run of dirty ones. Returns how many pages, 0 if
+     * none can be evicted now.
+     */
     int begin(int first, int count) {
         return table.state(first) == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
@@ -130,7 +137,9 @@ final class PageOut {
         }
     }
 
-    /** Starts to write back pages whose inspection has passed and that were not written to since. Returns how many runs. */
+    /**
+     * Starts to write back pages whose inspection has passed and that were not written to since. Returns how many runs.
+     */
     int writeInspected(int most) {
         stalled = false;
         int work = 0;
@@ -171,7 +180,10 @@ final class PageOut {
         return !homes.isLost(extent) && writtenHomes.doAllAnswer(extent);
     }
 
-    /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
+    /**
+     * Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames
+     * run short.
+     */
     private int write(int first, int most) {
         int count = writeBack.acquire(first, most);
         if (count == 0) {
@@ -217,9 +229,10 @@ final class PageOut {
     }
 
     /**
-     * Looks whether pages that were punched out have left the file. If the kernel cannot split a huge page, it leaves zeros in the place of the page, and the
-     * guest finds them without a fault. The page is punched out once more, since what held the huge page may be gone. If zeros stay, the page
-     * is lost to the guest, which gets SIGBUS instead of them.
+     * Looks whether pages that were punched out have left the file. If the kernel cannot split a huge page, it leaves
+     * zeros in the place of the page, and the guest finds them without a fault. The page is punched out once more,
+     * since what held the huge page may be gone. If zeros stay, the page is lost to the guest, which gets SIGBUS
+     * instead of them.
      */
     private void requireGone(int first, int count) {
         int end = first + count;
@@ -314,8 +327,8 @@ final class PageOut {
     /**
      * Completes a write that {@link #post} started, and ends its transfer.
      *
-     * @param stays whether the pages stay resident and dirty, because a child shares the memory: a VMM that is killed while it gives up a part of
-     *     a page sends no event, and the child would find the zeros
+     * @param stays whether the pages stay resident and dirty, because a child shares the memory: a VMM that is killed
+     *     while it gives up a part of a page sends no event, and the child would find the zeros
      */
     void written(Transfer write, FetchStatus status, boolean stays) {
         int first = write.first();
@@ -332,7 +345,10 @@ final class PageOut {
         transfers.end(write);
     }
 
-    /** The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be fetched again. */
+    /**
+     * The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be
+     * fetched again.
+     */
     private void completeWrite(int first, int count, boolean zero) {
         counters.writtenBack().add(count);
         for (int i = 0; i < count; ) {
@@ -363,8 +379,8 @@ final class PageOut {
     }
 
     /**
-     * Punches pages out that the home has. That it has them is recorded before: a process that adopts the table takes a page that is absent and still
-     * being written back for one that the VMM has punched out itself.
+     * Punches pages out that the home has. That it has them is recorded before: a process that adopts the table takes a
+     * page that is absent and still being written back for one that the VMM has punched out itself.
      */
     private boolean punchWritten(int first, int count, boolean zero) {
         for (int page = first; !zero && page < first + count; page++) {

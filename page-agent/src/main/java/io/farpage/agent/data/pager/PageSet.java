@@ -3,9 +3,9 @@ package io.farpage.agent.data.pager;
 import java.util.Arrays;
 
 /**
- * Which of a number of pages are in a set, a bit for each. A block of 65,536 pages has memory from the first page of it that
- * is added. So a large extent takes little, and {@link #next} looks at the counts of 32,768 blocks at most, and at the bits of
- * two. One thread.
+ * Which of a number of pages are in a set, a bit for each. A block of 65,536 pages has memory from the first page of it
+ * that is added. So a large extent takes little, and {@link #next} looks at the counts of 32,768 blocks at most, and at
+ * the bits of two. One thread.
  */
 final class PageSet {
     static final int BLOCK = 1 << 16;

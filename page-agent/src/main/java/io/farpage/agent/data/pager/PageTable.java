@@ -13,9 +13,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entry of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
- * difference to the entry that all pages begin with, so pages that were never touched cost no memory. The shard's thread writes;
- * any thread may read the counts.
+ * The entry of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the
+ * heap and hold the difference to the entry that all pages begin with, so pages that were never touched cost no memory.
+ * The shard's thread writes; any thread may read the counts.
  */
 final class PageTable {
     /** All zeros: never written, removed, or found to be zeros when it was evicted. Nowhere to be fetched from. */
@@ -51,7 +51,9 @@ final class PageTable {
     /** Resident while its home is lost: the only copy, which is never evicted. */
     static final int STRANDED = 0x8;
 
-    /** A write to its home is under way, in whatever state the page is by now. No other may start before it has ended. */
+    /**
+     * A write to its home is under way, in whatever state the page is by now. No other may start before it has ended.
+     */
     static final int WRITING = 0x10;
 
     /** Its home holds a version of the page, so zeros have to be written home, too. */
@@ -135,9 +137,9 @@ final class PageTable {
     }
 
     /**
-     * The table of a private child: pages that are resident in the parent are resident in the child, and pages that the parent is fetching are at
-     * their home. The states are copied in blocks: a block before the parent changes it or the child uses it, and
-     * one with each {@link #inheritBlock}. Both tables belong to one thread.
+     * The table of a private child: pages that are resident in the parent are resident in the child, and pages that the
+     * parent is fetching are at their home. The states are copied in blocks: a block before the parent changes it or
+     * the child uses it, and one with each {@link #inheritBlock}. Both tables belong to one thread.
      */
     PageTable(PageTable parent) {
         this(parent.pages, parent.initial != ZERO);
@@ -204,7 +206,10 @@ final class PageTable {
         return (pages + 7L) & -8L;
     }
 
-    /** Frees the memory of the table, unless that outlives this process. Call it when no page is looked up any more; children may still inherit from it. */
+    /**
+     * Frees the memory of the table, unless that outlives this process. Call it when no page is looked up any more;
+     * children may still inherit from it.
+     */
     void discard() {
         if (inheritance != null) {
             leaveParent(inheritance);
@@ -324,8 +329,8 @@ final class PageTable {
     }
 
     /**
-     * Marks clean pages from {@code first} to before {@code end}, and pages that are being written home, as dirty: writes to them may have gone
-     * unnoticed.
+     * Marks clean pages from {@code first} to before {@code end}, and pages that are being written home, as dirty:
+     * writes to them may have gone unnoticed.
      */
     void markCleanDirty(int first, int end) {
         for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
@@ -340,7 +345,10 @@ final class PageTable {
         return (entry(page) & RESIDENT) != 0;
     }
 
-    /** The first resident page from {@code from} on, or {@code end} if there is none before it. Tests eight pages at once. */
+    /**
+     * The first resident page from {@code from} on, or {@code end} if there is none before it. Tests eight pages at
+     * once.
+     */
     int nextResident(int from, int end) {
         inherit(from, end);
         int page = from;
@@ -361,8 +369,8 @@ final class PageTable {
     }
 
     /**
-     * The first page from {@code from} on whose newest version is not at its home or is being written there, or {@code end}. Such a page is dirty, or
-     * zeros while its home has an older version. Tests eight pages at once.
+     * The first page from {@code from} on whose newest version is not at its home or is being written there, or
+     * {@code end}. Such a page is dirty, or zeros while its home has an older version. Tests eight pages at once.
      */
     int nextUnsaved(int from, int end) {
         inherit(from, end);
@@ -394,7 +402,9 @@ final class PageTable {
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
 
-    /** The first page from {@code from} on that is being written to its home, or {@code end}. Tests eight pages at once. */
+    /**
+     * The first page from {@code from} on that is being written to its home, or {@code end}. Tests eight pages at once.
+     */
     int nextWriting(int from, int end) {
         inherit(from, end);
         int page = from;
@@ -414,7 +424,10 @@ final class PageTable {
         return end;
     }
 
-    /** The first page from {@code from} on whose entry differs from the initial one, or {@code end}. Tests eight pages at once. */
+    /**
+     * The first page from {@code from} on whose entry differs from the initial one, or {@code end}. Tests eight pages
+     * at once.
+     */
     int nextTouched(int from, int end) {
         inherit(from, end);
         int page = from;
@@ -434,7 +447,10 @@ final class PageTable {
         return end;
     }
 
-    /** The entries of eight pages from a multiple of eight on, a byte each, as they were a moment ago. Not of a child's table. Any thread. */
+    /**
+     * The entries of eight pages from a multiple of eight on, a byte each, as they were a moment ago. Not of a child's
+     * table. Any thread.
+     */
     long eightEntries(int page) {
         return states.get(WORD, page) ^ initialWord;
     }

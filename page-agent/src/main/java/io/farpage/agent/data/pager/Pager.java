@@ -20,12 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Pages the memory of one guest: serves its faults and keeps its resident set under the limit. Belongs to its shard's thread, except for
- * {@link #resize}, {@link #finish} and methods that say so.
+ * Pages the memory of one guest: serves its faults and keeps its resident set under the limit. Belongs to its shard's
+ * thread, except for {@link #resize}, {@link #finish} and methods that say so.
  *
- * <p>A duty cycle handles completions, installs pages that have arrived, reads the kernel's messages and starts the fetches that faults need. While
- * an event such as a balloon's removal waits to be read, the kernel refuses every installation; the next duty cycle repeats it.
- * So a page is never delayed by reading messages, and the next fault of a thread that it wakes may be read in the same duty cycle.
+ * <p>A duty cycle handles completions, installs pages that have arrived, reads the kernel's messages and starts the
+ * fetches that faults need. While an event such as a balloon's removal waits to be read, the kernel refuses every
+ * installation; the next duty cycle repeats it. So a page is never delayed by reading messages, and the next fault of a
+ * thread that it wakes may be read in the same duty cycle.
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
@@ -74,7 +75,8 @@ public final class Pager implements DutyCycle {
      * @param pins knows what may write to the memory past its write protection
      * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@link #close}
      * @param kept what outlives this process; null if nothing does
-     * @param isFilledByVmm whether the VMM may put pages that are not resident into the file itself: the memory is registered for minor faults
+     * @param isFilledByVmm whether the VMM may put pages that are not resident into the file itself: the memory is
+     *     registered for minor faults
      */
     public record Guest(
             String space,
@@ -186,7 +188,10 @@ public final class Pager implements DutyCycle {
         spinning = spin;
     }
 
-    /** Changes how many pages may be resident; pages above the limit are evicted soon. Any thread, which wakes the shard. */
+    /**
+     * Changes how many pages may be resident; pages above the limit are evicted soon. Any thread, which wakes the
+     * shard.
+     */
     public void resize(int localPages) {
         residency.resize(localPages);
     }
@@ -206,7 +211,10 @@ public final class Pager implements DutyCycle {
         ending.begin(reason);
     }
 
-    /** Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. Also ages the heat. */
+    /**
+     * Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. Also
+     * ages the heat.
+     */
     public void probe() {
         context.heat().age();
         memory.probe();
@@ -397,7 +405,9 @@ public final class Pager implements DutyCycle {
         ended.accept(how);
     }
 
-    /** Whether a removal was read, of the VMM or of a child that shares its memory, that is not in the page table yet. */
+    /**
+     * Whether a removal was read, of the VMM or of a child that shares its memory, that is not in the page table yet.
+     */
     private boolean isBehind() {
         return messages.isBehind() || children.isBehind();
     }
@@ -441,7 +451,10 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    /** Frees the page table and wipes keys, once the pager has ended or was removed from its shard. Its counts can still be read. */
+    /**
+     * Frees the page table and wipes keys, once the pager has ended or was removed from its shard. Its counts can still
+     * be read.
+     */
     public void close() {
         table.discard();
         context.sealing().close();

@@ -7,7 +7,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the parts of one guest's pager share: those that serve the VMM, and those that serve the processes that it forked. The shard's thread only.
+ * What the parts of one guest's pager share: those that serve the VMM, and those that serve the processes that it
+ * forked. The shard's thread only.
  */
 final class PagerContext {
     private final String space;

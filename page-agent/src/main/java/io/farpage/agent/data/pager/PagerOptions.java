@@ -5,7 +5,8 @@ import java.time.Duration;
 /**
  * How a guest's memory is paged.
  *
- * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
+ * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no
+ *     limit
  * @param prefetchPages pages that one fault fetches at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
  * @param cyclePages removed pages that a duty cycle handles at most, so that other guests are served
  * @param flushDeadline how long, once its VMM has ended, no page may reach a home before the rest is given up

@@ -12,7 +12,8 @@ package io.farpage.agent.data.pager;
  * @param zeroPages never written, or given up
  * @param dirtyPages resident, and newer than at their homes
  * @param lostPages lost with their homes
- * @param strandedPages resident while their home is lost: the only copies, which are never evicted and not counted against the limit
+ * @param strandedPages resident while their home is lost: the only copies, which are never evicted and not counted
+ *     against the limit
  * @param evictions pages evicted so far
  * @param writtenBackPages pages written to their homes so far
  * @param elidedPages pages that were evicted without a write because they were zeros, so far

@@ -8,19 +8,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 
 /**
- * Large pages of which the guest gave up a part a short time ago. The kernel fills that part with zeros at some moment after the agent has
- * read the message, and does so past the write protection; if the page is not in the memory file at that moment, the page stays as it is.
- * Nothing tells when it has happened. So for a time such a page counts as written to and is not evicted: otherwise the guest could read
- * the zeros, and later the bytes from before the removal.
+ * Large pages of which the guest gave up a part a short time ago. The kernel fills that part with zeros at some moment
+ * after the agent has read the message, and does so past the write protection; if the page is not in the memory file at
+ * that moment, the page stays as it is. Nothing tells when it has happened. So for a time such a page counts as written
+ * to and is not evicted: otherwise the guest could read the zeros, and later the bytes from before the removal.
  *
- * <p>Keeps the latest few pages. They may be in memory that outlives this process: a process that is killed amid a change leaves each page that stays at least once. For
- * a successor their time begins anew. One thread.
+ * <p>Keeps the latest few pages. They may be in memory that outlives this process: a process that is killed amid a
+ * change leaves each page that stays at least once. For a successor their time begins anew. One thread.
  */
 final class PartialRemovals {
     /** Half of the lowest limit, so that something can always be evicted. */
     static final int CAPACITY = PagerOptions.MIN_LOCAL_PAGES / 2;
 
-    /** Time that the kernel has, at most, to carry out what a call of madvise(2) gives up, once the message was read. */
+    /**
+     * Time that the kernel has, at most, to carry out what a call of madvise(2) gives up, once the message was read.
+     */
     static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     /** Bytes of memory for the pages. */

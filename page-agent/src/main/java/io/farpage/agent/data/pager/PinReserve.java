@@ -1,9 +1,10 @@
 package io.farpage.agent.data.pager;
 
 /**
- * Pages below the limit that are kept free for faults that come while an inspection of {@link Pins pins} is stalled. The inspection waits until
- * a call of the VMM unlocks an io_uring; that call may wait for a fault; the fault, if no page is free, for eviction; and eviction for the
- * inspection. Faults that take from the reserve break this circle, and the limit holds. A VMM without an io_uring has no reserve. One thread.
+ * Pages below the limit that are kept free for faults that come while an inspection of {@link Pins pins} is stalled.
+ * The inspection waits until a call of the VMM unlocks an io_uring; that call may wait for a fault; the fault, if no
+ * page is free, for eviction; and eviction for the inspection. Faults that take from the reserve break this circle, and
+ * the limit holds. A VMM without an io_uring has no reserve. One thread.
  */
 final class PinReserve {
     private static final long MAX_BYTES = 4 << 20;

@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
 /**
- * A child with private memory: a copy of its parent's as of the fork. A page that was not resident then is still zeros, or as the home holds it,
- * since private memory is never written back.
+ * A child with private memory: a copy of its parent's as of the fork. A page that was not resident then is still zeros,
+ * or as the home holds it, since private memory is never written back.
  */
 final class PrivateChild extends Child {
     private final PageTable table;

@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
 /**
- * Runs of pages that are write-protected and wait for an inspection of pins before they are copied, oldest first. Their pages have the flag
- * {@link PageTable#WRITING}, so that none is added twice. One thread.
+ * Runs of pages that are write-protected and wait for an inspection of pins before they are copied, oldest first. Their
+ * pages have the flag {@link PageTable#WRITING}, so that none is added twice. One thread.
  */
 final class Protected {
     private static final int CAPACITY = 256;

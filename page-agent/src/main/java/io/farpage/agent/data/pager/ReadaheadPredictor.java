@@ -4,10 +4,11 @@ import io.farpage.agent.data.shard.Counter;
 import java.util.Arrays;
 
 /**
- * Predicts which pages the guest touches after a fault. Prefetched pages do not fault, so a sequential stream is recognised by a fault on the
- * page right after the last window; the next window is then twice as large. Several streams run side by side, one for each thread of
- * a guest. Strides other than 1 are found as in Leap (Al Maruf and Chowdhury, ATC 2020): by majority vote over the latest differences
- * between faults. A fault that fits neither fetches one page, so random access costs nothing more.
+ * Predicts which pages the guest touches after a fault. Prefetched pages do not fault, so a sequential stream is
+ * recognised by a fault on the page right after the last window; the next window is then twice as large. Several
+ * streams run side by side, one for each thread of a guest. Strides other than 1 are found as in Leap (Al Maruf and
+ * Chowdhury, ATC 2020): by majority vote over the latest differences between faults. A fault that fits neither fetches
+ * one page, so random access costs nothing more.
  */
 final class ReadaheadPredictor {
     private static final int STREAMS = 16;
@@ -107,7 +108,8 @@ final class ReadaheadPredictor {
     }
 
     /**
-     * Only a part of the predicted window exists or is in the same state. The stream continues behind it, with a smaller window.
+     * Only a part of the predicted window exists or is in the same state. The stream continues behind it, with a
+     * smaller window.
      *
      * @param covered pages from the one that faulted
      * @param fetched how many of these were not resident
@@ -119,7 +121,10 @@ final class ReadaheadPredictor {
         }
     }
 
-    /** The limit allowed only a part of the predicted window. The stream continues behind it with the same window; see {@link #truncated}. */
+    /**
+     * The limit allowed only a part of the predicted window. The stream continues behind it with the same window; see
+     * {@link #truncated}.
+     */
     void throttled(int covered, int fetched) {
         if (maxWindow > 1) {
             covered(covered, fetched);

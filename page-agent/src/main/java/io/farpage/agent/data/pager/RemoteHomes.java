@@ -7,14 +7,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes that the map names is guaranteed a share
- * of the slots; a home that does not answer gets no more than its share, so that it delays only its own pages. The shard's thread only. Allocates
- * nothing, but for a new home.
+ * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes that the
+ * map names is guaranteed a share of the slots; a home that does not answer gets no more than its share, so that it
+ * delays only its own pages. The shard's thread only. Allocates nothing, but for a new home.
  */
 final class RemoteHomes {
     private final Fetcher fetcher;
     private final SilenceClock silence;
-    /** By number. A home stays in the list when no extent lives there any more, since transfers with it may be under way. */
+    /**
+     * By number. A home stays in the list when no extent lives there any more, since transfers with it may be under
+     * way.
+     */
     private final List<Home> all = new ArrayList<>();
 
     private int named;
@@ -36,7 +39,10 @@ final class RemoteHomes {
         }
     }
 
-    /** The home that a link leads to, which the map names. It is numbered if it is new. {@link #divideSlots} must follow. */
+    /**
+     * The home that a link leads to, which the map names. It is numbered if it is new. {@link #divideSlots} must
+     * follow.
+     */
     Home at(PeerLink link) {
         for (Home known : all) {
             if (known.link() == link) {

@@ -6,15 +6,15 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings a home that joins an extent up to date: notes the WRITEs that are under way before the home pulls the pages, and
- * copies the pages to it that it may lack after that. A run of pages is read from a home to staging frames and written to
- * the joining home. Meanwhile its pages are marked as {@link PageTable#WRITING}, so no write-back of them begins, and a page
- * that is being written back is not copied before that has ended: a copy never overtakes a WRITE. Every noted page is
- * copied, in whatever state it is now, since the home may have an earlier version even of a page that is zeros now, or of
- * one that becomes zeros without a WRITE.
+ * Brings a home that joins an extent up to date: notes the WRITEs that are under way before the home pulls the pages,
+ * and copies the pages to it that it may lack after that. A run of pages is read from a home to staging frames and
+ * written to the joining home. Meanwhile its pages are marked as {@link PageTable#WRITING}, so no write-back of them
+ * begins, and a page that is being written back is not copied before that has ended: a copy never overtakes a WRITE.
+ * Every noted page is copied, in whatever state it is now, since the home may have an earlier version even of a page
+ * that is zeros now, or of one that becomes zeros without a WRITE.
  *
- * <p>Few runs are copied at a time, at a rate that {@link Mirroring#repairBytesPerSecond} gives. The shard's thread only;
- * allocates nothing.
+ * <p>Few runs are copied at a time, at a rate that {@link Mirroring#repairBytesPerSecond} gives. The shard's thread
+ * only; allocates nothing.
  */
 final class Repair {
     /** Runs that are copied at a time. */
@@ -140,7 +140,10 @@ final class Repair {
         };
     }
 
-    /** Notes the WRITEs that are under way, so that from then on all are noted, and lets the home begin. A large extent takes several duty cycles. */
+    /**
+     * Notes the WRITEs that are under way, so that from then on all are noted, and lets the home begin. A large extent
+     * takes several duty cycles.
+     */
     private int letPull(Joining joining, long now) {
         if (joining.mustNote()) {
             int from = joining.notedUntil();

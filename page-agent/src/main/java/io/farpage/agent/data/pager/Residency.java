@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
 /**
- * How many pages of a guest are resident, and how many may be. Fault handling asks it for free frames, eviction for its goal. Belongs to the
- * shard's thread, apart from {@link #limit} and {@link #resize}.
+ * How many pages of a guest are resident, and how many may be. Fault handling asks it for free frames, eviction for its
+ * goal. Belongs to the shard's thread, apart from {@link #limit} and {@link #resize}.
  */
 final class Residency {
     private final AddressSpace memory;
@@ -57,8 +57,8 @@ final class Residency {
     }
 
     /**
-     * Pages that may be resident, apart from stranded ones, before eviction begins. Below the limit while faults need a reserve, or where the host had
-     * no memory for another page.
+     * Pages that may be resident, apart from stranded ones, before eviction begins. Below the limit while faults need a
+     * reserve, or where the host had no memory for another page.
      */
     int goal() {
         int stranded = (int) table.stranded();
@@ -67,10 +67,11 @@ final class Residency {
     }
 
     /**
-     * How many pages of an extent may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. There is no limit where nothing
-     * can be evicted, since it would stop the guest for good. Each of several homes leaves half of the free frames to the others, and more if it
-     * does not answer, since its own pages cannot be evicted then. If pages of such a home fill the limit all the same, pages of others may exceed
-     * it by the number that would have been left to them. Lost pages, and zero pages of a lost home, do not count against the limit.
+     * How many pages of an extent may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. There
+     * is no limit where nothing can be evicted, since it would stop the guest for good. Each of several homes leaves
+     * half of the free frames to the others, and more if it does not answer, since its own pages cannot be evicted
+     * then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number that would
+     * have been left to them. Lost pages, and zero pages of a lost home, do not count against the limit.
      */
     int freeFrames(int extent) {
         if (!isEvictable() || children.share() || context.pins().isHeld()) {

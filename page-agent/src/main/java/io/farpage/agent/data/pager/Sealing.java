@@ -4,8 +4,9 @@ import io.farpage.agent.data.seal.PageSeal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What sealing means for a pager: pages are sealed in the staging frames before they are written home, and opened where they arrived before they are
- * installed. Without a seal pages pass as they are. The shard's thread only. Allocates nothing.
+ * What sealing means for a pager: pages are sealed in the staging frames before they are written home, and opened where
+ * they arrived before they are installed. Without a seal pages pass as they are. The shard's thread only. Allocates
+ * nothing.
  */
 final class Sealing {
     private final @Nullable PageSeal seal;
@@ -22,7 +23,9 @@ final class Sealing {
         return seal != null;
     }
 
-    /** Marks the pages that their home has never had as zeros. The table must be as it was made, or have been adopted. */
+    /**
+     * Marks the pages that their home has never had as zeros. The table must be as it was made, or have been adopted.
+     */
     void prepare(PageTable table, boolean isAdopted) {
         if (seal == null) {
             return;
@@ -45,7 +48,10 @@ final class Sealing {
         }
     }
 
-    /** Whether what the homes have of a page is sealed, be it of zeros: frames of zeros, which a home joins with, are not the same. */
+    /**
+     * Whether what the homes have of a page is sealed, be it of zeros: frames of zeros, which a home joins with, are
+     * not the same.
+     */
     boolean isSealed(int page) {
         return seal != null && seal.isSealed(page);
     }

@@ -3,8 +3,8 @@ package io.farpage.agent.data.pager;
 import java.util.function.LongSupplier;
 
 /**
- * A child that maps the same memory file as its parent, and so has the same pages. A page that is missing is fetched as for a
- * fault of the parent; once it is in the file, the child is woken.
+ * A child that maps the same memory file as its parent, and so has the same pages. A page that is missing is fetched as
+ * for a fault of the parent; once it is in the file, the child is woken.
  */
 final class SharedChild extends Child implements KernelMessages.Receiver {
     private final PageTable table;
@@ -90,7 +90,10 @@ final class SharedChild extends Child implements KernelMessages.Receiver {
         }
     }
 
-    /** The page was removed from the file, or unmapped in the child alone: the table keeps its state until the page is evicted. */
+    /**
+     * The page was removed from the file, or unmapped in the child alone: the table keeps its state until the page is
+     * evicted.
+     */
     @Override
     public void removed(int first, int count) {
         for (int page = first; page < first + count; ) {

@@ -8,9 +8,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Staging memory as a guest's pager uses it: runs of frames, of which each page takes one or more. Every frame belongs to a part: the READs from one
- * home, the WRITEs to one home, or what this node copies for itself. Each part of a home that the map names is guaranteed frames. A part takes more only
- * while the frames that are guaranteed to the others, and to other pagers, stay free. The shard's thread only. Allocates nothing, but for a new home.
+ * Staging memory as a guest's pager uses it: runs of frames, of which each page takes one or more. Every frame belongs
+ * to a part: the READs from one home, the WRITEs to one home, or what this node copies for itself. Each part of a home
+ * that the map names is guaranteed frames. A part takes more only while the frames that are guaranteed to the others,
+ * and to other pagers, stay free. The shard's thread only. Allocates nothing, but for a new home.
  */
 final class Staging {
     /** No run of frames is free. */

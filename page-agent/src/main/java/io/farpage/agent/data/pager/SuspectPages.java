@@ -4,8 +4,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Pages that came from a home other than they were sealed, and the homes that they came from so. A page leaves when it opens, when it is lost, and when
- * the guest gives it up. The shard's thread only. Allocates nothing while there are none.
+ * Pages that came from a home other than they were sealed, and the homes that they came from so. A page leaves when it
+ * opens, when it is lost, and when the guest gives it up. The shard's thread only. Allocates nothing while there are
+ * none.
  */
 final class SuspectPages {
     /** By page: a bit for each copy of its extent that was tried. */

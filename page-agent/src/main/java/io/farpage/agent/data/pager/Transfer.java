@@ -5,8 +5,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A transfer of a run of pages: what it is for, its staging frames, and how far it is completed. {@link Transfers} makes one for each slot and uses it
- * again and again.
+ * A transfer of a run of pages: what it is for, its staging frames, and how far it is completed. {@link Transfers}
+ * makes one for each slot and uses it again and again.
  */
 final class Transfer {
     private final int slot;

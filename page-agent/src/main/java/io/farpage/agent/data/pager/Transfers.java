@@ -6,7 +6,10 @@ import io.farpage.agent.data.shard.SilenceClock;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The transfers of one guest's pager, those of its private children included. The shard's thread only. Allocates nothing. */
+/**
+ * The transfers of one guest's pager, those of its private children included. The shard's thread only. Allocates
+ * nothing.
+ */
 final class Transfers {
     private final Fetcher fetcher;
     private final Homes homes;
@@ -101,7 +104,10 @@ final class Transfers {
         return begun;
     }
 
-    /** Reads pages from a home on another node, to copy them to one that joins. Null if the home is down or no slot is free. */
+    /**
+     * Reads pages from a home on another node, to copy them to one that joins. Null if the home is down or no slot is
+     * free.
+     */
     @Nullable
     Transfer beginCopyRead(int extent, int copy, int page, int pages, int frame) {
         Home home = homes.home(extent, copy);
@@ -215,7 +221,10 @@ final class Transfers {
         return null;
     }
 
-    /** The transfer that is completed with a part of it, or null if another part is under way or the pages have come already. */
+    /**
+     * The transfer that is completed with a part of it, or null if another part is under way or the pages have come
+     * already.
+     */
     private @Nullable Transfer ended(Transfer part, FetchStatus how) {
         Transfer lead = part.lead() == null ? part : part.lead();
         if (lead.legs() > 0) {
@@ -255,8 +264,8 @@ final class Transfers {
     }
 
     /**
-     * How a completed transfer ended. A WRITE succeeded if every home that the page has now has completed it, apart from homes that are lost. One that
-     * joins counts once it is ready.
+     * How a completed transfer ended. A WRITE succeeded if every home that the page has now has completed it, apart
+     * from homes that are lost. One that joins counts once it is ready.
      */
     FetchStatus status(Transfer completed) {
         if (completed.legs() == 0) {
@@ -289,7 +298,10 @@ final class Transfers {
         fetcher.giveUp(slot, why);
     }
 
-    /** Ends every transfer that has completed, and so those that the part of the pager that began them has not dealt with. Returns how many. */
+    /**
+     * Ends every transfer that has completed, and so those that the part of the pager that began them has not dealt
+     * with. Returns how many.
+     */
     int endCompleted() {
         int ended = 0;
         for (Transfer next = poll(); next != null; next = poll()) {

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
- * Faults that wait for the limit or for a free slot: a queue for each home, so that a home that does not answer delays no others, and one for
- * pages of this node.
+ * Faults that wait for the limit or for a free slot: a queue for each home, so that a home that does not answer delays
+ * no others, and one for pages of this node.
  */
 final class WaitingFaults {
     private final Homes homes;
@@ -84,7 +84,9 @@ final class WaitingFaults {
         size--;
     }
 
-    /** Removes the faults of {@code length} pages from {@code first} on, and gives the page of each to {@code removed}. */
+    /**
+     * Removes the faults of {@code length} pages from {@code first} on, and gives the page of each to {@code removed}.
+     */
     void removeRange(int first, int length, IntConsumer removed) {
         for (int number = 0; size > 0 && number < queues.length; number++) {
             size -= queues[number].removeRange(first, length, removed);

@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One descriptor that is readable while one of several is (epoll(7)). While the process has no descriptor left for it, {@link #isBlind} is true.
- * One thread.
+ * One descriptor that is readable while one of several is (epoll(7)). While the process has no descriptor left for it,
+ * {@link #isBlind} is true. One thread.
  */
 final class Watch implements AutoCloseable {
     private static final int NEVER_AWAITED = 1;

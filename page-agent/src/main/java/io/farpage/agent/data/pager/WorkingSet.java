@@ -3,7 +3,8 @@ package io.farpage.agent.data.pager;
 import java.util.Arrays;
 
 /**
- * The pages that were resident when a guest ended, in runs: they are prefetched for the space's next guest. Bounded in size. Immutable.
+ * The pages that were resident when a guest ended, in runs: they are prefetched for the space's next guest. Bounded in
+ * size. Immutable.
  */
 public final class WorkingSet {
     /** No pages. */

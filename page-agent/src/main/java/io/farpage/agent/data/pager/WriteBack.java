@@ -3,8 +3,8 @@ package io.farpage.agent.data.pager;
 import io.farpage.linux.uffd.GuestFile;
 
 /**
- * Writes runs of pages to their homes, for eviction and for the flush at the guest's end. Both acquire staging frames for a run, fill them, and write
- * the run or parts of it. The shard's thread only.
+ * Writes runs of pages to their homes, for eviction and for the flush at the guest's end. Both acquire staging frames
+ * for a run, fill them, and write the run or parts of it. The shard's thread only.
  */
 final class WriteBack {
     /** Pages of one write. */
@@ -52,7 +52,10 @@ final class WriteBack {
         return Math.min(MAX_RUN, staging.maxRun());
     }
 
-    /** Acquires staging frames for a run from {@code first} on, or for one page if they run short. Returns for how many pages; 0 if no frame is free. */
+    /**
+     * Acquires staging frames for a run from {@code first} on, or for one page if they run short. Returns for how many
+     * pages; 0 if no frame is free.
+     */
     int acquire(int first, int most) {
         int part = Staging.writes(homes.firstRemote(homes.extent(first)));
         frame = staging.allocate(part, most);
@@ -68,7 +71,10 @@ final class WriteBack {
         staging.free(staging.frameOf(frame, index), count);
     }
 
-    /** Reads pages from the memory file to the frames from the {@code index}th on. Returns how many bytes were read, or a negative error number. */
+    /**
+     * Reads pages from the memory file to the frames from the {@code index}th on. Returns how many bytes were read, or
+     * a negative error number.
+     */
     long read(int first, int index, int count) {
         long address = staging.address(staging.frameOf(frame, index));
         return file.read(layout.offsetOf(first), address, (long) count * layout.pageBytes());
@@ -79,7 +85,10 @@ final class WriteBack {
         return file.punchHole(layout.offsetOf(first), (long) count * layout.pageBytes());
     }
 
-    /** The first of these pages that the memory file has, or {@link #NONE}. The kernel cannot be left with a part of a page of hugetlbfs. */
+    /**
+     * The first of these pages that the memory file has, or {@link #NONE}. The kernel cannot be left with a part of a
+     * page of hugetlbfs.
+     */
     int firstLeft(int first, int count) {
         if (layout.pageBytes() != Installer.BASE_PAGE || isFilledByVmm) {
             return NONE;
@@ -100,8 +109,8 @@ final class WriteBack {
     }
 
     /**
-     * Writes {@code count} pages from {@code first} on, of one extent, from the frames from the {@code index}th on. The frames of an encrypted space hold
-     * the sealed pages afterwards, whatever the outcome.
+     * Writes {@code count} pages from {@code first} on, of one extent, from the frames from the {@code index}th on. The
+     * frames of an encrypted space hold the sealed pages afterwards, whatever the outcome.
      */
     Outcome write(Transfer.Kind kind, int first, int count, int index) {
         int from = staging.frameOf(frame, index);

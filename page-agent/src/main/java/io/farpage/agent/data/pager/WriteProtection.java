@@ -6,9 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Write protection of one address space's pages (UFFDIO_WRITEPROTECT): a store to a protected page faults, so that the pager knows which pages are
- * newer than at their homes. Without it nothing can be evicted. A range that is not in one mapping is halved until it fits. The shard's thread
- * only.
+ * Write protection of one address space's pages (UFFDIO_WRITEPROTECT): a store to a protected page faults, so that the
+ * pager knows which pages are newer than at their homes. Without it nothing can be evicted. A range that is not in one
+ * mapping is halved until it fits. The shard's thread only.
  */
 final class WriteProtection {
     private static final Logger log = LoggerFactory.getLogger(WriteProtection.class);
@@ -41,8 +41,8 @@ final class WriteProtection {
     }
 
     /**
-     * Lets the guest write to pages that are resident, and wakes threads that wait to. The kernel answers ENOENT at the first page that is not mapped or
-     * cannot be protected, when it has changed those before it.
+     * Lets the guest write to pages that are resident, and wakes threads that wait to. The kernel answers ENOENT at the
+     * first page that is not mapped or cannot be protected, when it has changed those before it.
      *
      * @return how many from the first on may be written to, or are no longer mapped; 0 if the call has to be repeated
      */
@@ -76,7 +76,10 @@ final class WriteProtection {
         }
     }
 
-    /** How many pages from the first on the latest {@link #unprotect} may have made writable: as many as it returned, or more. */
+    /**
+     * How many pages from the first on the latest {@link #unprotect} may have made writable: as many as it returned, or
+     * more.
+     */
     int maybeWritable() {
         return maybeWritable;
     }

@@ -5,8 +5,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The homes that the pages of an extent are written to: all of its homes, and the one that joins. One of several homes that takes no WRITEs is reported,
- * so that it is dropped. The shard's thread only. Allocates nothing.
+ * The homes that the pages of an extent are written to: all of its homes, and the one that joins. One of several homes
+ * that takes no WRITEs is reported, so that it is dropped. The shard's thread only. Allocates nothing.
  */
 final class WrittenHomes {
     private final Homes homes;
@@ -41,8 +41,8 @@ final class WrittenHomes {
     }
 
     /**
-     * The home that joins an extent and gets its WRITEs now; null if there is none. One whose link is down, or that has not answered for long, gets none
-     * from now on.
+     * The home that joins an extent and gets its WRITEs now; null if there is none. One whose link is down, or that has
+     * not answered for long, gets none from now on.
      */
     @Nullable
     Joining joining(int extent) {
@@ -76,7 +76,8 @@ final class WrittenHomes {
     }
 
     /**
-     * Whether all homes of an extent take WRITEs now. A home of several that does not is reported, so that it is dropped, if another one does.
+     * Whether all homes of an extent take WRITEs now. A home of several that does not is reported, so that it is
+     * dropped, if another one does.
      *
      * @param most pages that may be on their way to each
      */
@@ -117,7 +118,9 @@ final class WrittenHomes {
         }
     }
 
-    /** Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up. */
+    /**
+     * Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up.
+     */
     void suspect(int extent, int copy, boolean silent) {
         Home one = homes.home(extent, copy);
         long now = clock.getAsLong();

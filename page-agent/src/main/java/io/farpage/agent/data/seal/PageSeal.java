@@ -11,11 +11,13 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Seals and opens the pages of one pager. The shard's thread only. Allocates nothing, except when the first page of a generation is opened.
+ * Seals and opens the pages of one pager. The shard's thread only. Allocates nothing, except when the first page of a
+ * generation is opened.
  *
- * <p>A nonce is the number of the page in the space (48 bits) and the number of the message under the key (48 bits). Messages are counted from 1 on and
- * never counted again, and each page has one pager, so no nonce is used twice under a key. The tag covers the space, the page and the version: a page
- * opens only as the newest version of the page that it was sealed as.
+ * <p>A nonce is the number of the page in the space (48 bits) and the number of the message under the key (48 bits).
+ * Messages are counted from 1 on and never counted again, and each page has one pager, so no nonce is used twice under
+ * a key. The tag covers the space, the page and the version: a page opens only as the newest version of the page that
+ * it was sealed as.
  */
 public final class PageSeal implements AutoCloseable {
     private static final ValueLayout.OfLong LONG = JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -55,7 +57,10 @@ public final class PageSeal implements AutoCloseable {
         return sealed.nextClearBit(from);
     }
 
-    /** The first page from {@code from} on that an earlier attachment has sealed; {@link Integer#MAX_VALUE} if there is none. */
+    /**
+     * The first page from {@code from} on that an earlier attachment has sealed; {@link Integer#MAX_VALUE} if there is
+     * none.
+     */
     public int nextSealed(int from) {
         int next = sealed.nextSetBit(from);
         return next < 0 ? Integer.MAX_VALUE : next;

@@ -8,8 +8,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
 /**
- * The keys of a space by generation: each attachment seals under a key of its own, and pages that it did not write remain sealed under earlier
- * ones. The keys are outside the heap, in memory that is in no core file. Filled before a shard reads it.
+ * The keys of a space by generation: each attachment seals under a key of its own, and pages that it did not write
+ * remain sealed under earlier ones. The keys are outside the heap, in memory that is in no core file. Filled before a
+ * shard reads it.
  */
 public final class SealKeys implements AutoCloseable {
     private final Arena arena = Arena.ofShared();

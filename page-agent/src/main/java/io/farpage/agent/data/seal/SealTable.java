@@ -10,11 +10,12 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tag and version of the newest sealed form of every page of a space, {@link #ENTRY_BYTES} bytes a page, outside the heap. Pages that were never sealed
- * cost no memory. An entry belongs to the thread that serves its page; other threads read it once that thread has ended its work.
+ * Tag and version of the newest sealed form of every page of a space, {@link #ENTRY_BYTES} bytes a page, outside the
+ * heap. Pages that were never sealed cost no memory. An entry belongs to the thread that serves its page; other threads
+ * read it once that thread has ended its work.
  *
- * <p>A version is the generation of the key in the upper 16 bits, counted from 1, and the number of the message under that key below. Version 0 is of a
- * page that its home has never had.
+ * <p>A version is the generation of the key in the upper 16 bits, counted from 1, and the number of the message under
+ * that key below. Version 0 is of a page that its home has never had.
  */
 public final class SealTable implements AutoCloseable {
     /** Bytes of an entry: the tag, then the version. */
@@ -51,7 +52,8 @@ public final class SealTable implements AutoCloseable {
     /**
      * A table in memory that stays when it is closed.
      *
-     * @param entries {@link #ENTRY_BYTES} for each page, aligned to 8 bytes: zeros, or what an earlier table has left there
+     * @param entries {@link #ENTRY_BYTES} for each page, aligned to 8 bytes: zeros, or what an earlier table has left
+     *     there
      */
     public static SealTable over(MemorySegment entries) {
         return new SealTable(entries);

@@ -1,6 +1,9 @@
 package io.farpage.agent.data.shard;
 
-/** Work that a shard's thread runs in every duty cycle: a source of transfers, such as the pager of a guest or a benchmark. */
+/**
+ * Work that a shard's thread runs in every duty cycle: a source of transfers, such as the pager of a guest or a
+ * benchmark.
+ */
 @FunctionalInterface
 public interface DutyCycle {
     /**
@@ -11,16 +14,17 @@ public interface DutyCycle {
     int doWork();
 
     /**
-     * Whether the shard's thread must not sleep although there was no work: what this source waits for is not signalled by a file descriptor,
-     * or has to be noticed at once. False for a source that wakes the shard itself.
+     * Whether the shard's thread must not sleep although there was no work: what this source waits for is not signalled
+     * by a file descriptor, or has to be noticed at once. False for a source that wakes the shard itself.
      */
     default boolean needsPolling() {
         return false;
     }
 
     /**
-     * Whether another {@link #doWork()} right after this one would find no work, however much this one did: only a completion, the
-     * {@link #fileDescriptor} or {@link ShardLoop#wake} brings more. The shard's thread may then sleep at once.
+     * Whether another {@link #doWork()} right after this one would find no work, however much this one did: only a
+     * completion, the {@link #fileDescriptor} or {@link ShardLoop#wake} brings more. The shard's thread may then sleep
+     * at once.
      */
     default boolean isQuiescent() {
         return false;

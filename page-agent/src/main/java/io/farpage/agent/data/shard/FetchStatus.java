@@ -11,8 +11,8 @@ public enum FetchStatus {
     /** The home that held the page has restarted since: its memory is gone. */
     PAGE_LOST,
     /**
-     * The home refused the request more than once, because of wrong extents or keys, or queue pairs whose attributes do not match. The page is not
-     * lost.
+     * The home refused the request more than once, because of wrong extents or keys, or queue pairs whose attributes do
+     * not match. The page is not lost.
      */
     REFUSED,
     /** The link to the home broke or is down, and the transfer was not to wait for it. The page is not lost. */

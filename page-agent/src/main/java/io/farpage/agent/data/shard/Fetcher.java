@@ -5,11 +5,13 @@ import java.util.Arrays;
 import org.HdrHistogram.SingleWriterRecorder;
 
 /**
- * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its link: it is posted
- * again when the link is back, until its deadline. So does one whose range the home has not granted yet.
+ * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its
+ * link: it is posted again when the link is back, until its deadline. So does one whose range the home has not granted
+ * yet.
  *
- * <p>A caller acquires a slot with {@link #read} or {@link #write}, gets completed slots from {@link #poll()}, checks their {@link #status} and frees
- * them with {@link #release}. It has at most one transfer of a page under way, and does not touch the staging bytes until it has completed.
+ * <p>A caller acquires a slot with {@link #read} or {@link #write}, gets completed slots from {@link #poll()}, checks
+ * their {@link #status} and frees them with {@link #release}. It has at most one transfer of a page under way, and does
+ * not touch the staging bytes until it has completed.
  *
  * <p>Belongs to its shard's thread. Allocates nothing.
  */
@@ -142,8 +144,8 @@ public final class Fetcher {
     }
 
     /**
-     * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, so that the caller has its staging memory back.
-     * A request that the home refuses is posted again, on the next link.
+     * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, so that the
+     * caller has its staging memory back. A request that the home refuses is posted again, on the next link.
      */
     public int readOverLink(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
         return start(false, false, true, home, homePool, homeOffset, bytes, stagingAddress);
@@ -154,7 +156,10 @@ public final class Fetcher {
         return start(true, false, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
-    /** As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, since there is another home to read from. */
+    /**
+     * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, since there is
+     * another home to read from.
+     */
     public int readFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
         return start(false, true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
@@ -222,7 +227,10 @@ public final class Fetcher {
         }
     }
 
-    /** Whether a transfer is not to wait for another link. One that was refused waits, since the request may be what breaks links. */
+    /**
+     * Whether a transfer is not to wait for another link. One that was refused waits, since the request may be what
+     * breaks links.
+     */
     private boolean doesEndWithLink(int slot) {
         return failsFast[slot] || (endsWithLink[slot] && refusals[slot] == 0);
     }
@@ -260,9 +268,9 @@ public final class Fetcher {
     }
 
     /**
-     * Ends transfers whose deadline has passed: a parked one at once, a posted one by failing its link, since the device may still access the memory. A
-     * link has the whole of that time for what is posted on it, however long the transfer was parked before. Ends refused transfers after a
-     * pause, and at their deadline at the latest.
+     * Ends transfers whose deadline has passed: a parked one at once, a posted one by failing its link, since the
+     * device may still access the memory. A link has the whole of that time for what is posted on it, however long the
+     * transfer was parked before. Ends refused transfers after a pause, and at their deadline at the latest.
      *
      * @param nowNanos by the shard's {@link SilenceClock}; what has completed before was handled
      */
@@ -283,7 +291,9 @@ public final class Fetcher {
         }
     }
 
-    /** Whether a completion with this generation is of the transfer now in {@code slot}, rather than of an earlier one. */
+    /**
+     * Whether a completion with this generation is of the transfer now in {@code slot}, rather than of an earlier one.
+     */
     boolean isPosted(int slot, char postedGeneration) {
         return state[slot] == POSTED && generation[slot] == postedGeneration;
     }
@@ -308,8 +318,8 @@ public final class Fetcher {
     }
 
     /**
-     * Ends a transfer that is not wanted any more: at once if nothing of it is posted, otherwise by failing its link, since the device may still access
-     * the memory. The slot completes as any other.
+     * Ends a transfer that is not wanted any more: at once if nothing of it is posted, otherwise by failing its link,
+     * since the device may still access the memory. The slot completes as any other.
      */
     public void giveUp(int slot, String why) {
         failsFast[slot] = true;
@@ -418,7 +428,10 @@ public final class Fetcher {
         free[freeCount++] = slot;
     }
 
-    /** Latency of reads that succeeded, nanoseconds from {@link #read} to completion, waiting for a link included. Any thread may sample. */
+    /**
+     * Latency of reads that succeeded, nanoseconds from {@link #read} to completion, waiting for a link included. Any
+     * thread may sample.
+     */
     public SingleWriterRecorder readLatency() {
         return readLatency;
     }

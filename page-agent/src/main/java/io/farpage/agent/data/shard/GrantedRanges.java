@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The ranges of a peer's exported frames that the peer has granted to this node, each with its own key, as registered with one of the peer's
- * devices. Sorted and without overlaps. Immutable; looking up allocates nothing.
+ * The ranges of a peer's exported frames that the peer has granted to this node, each with its own key, as registered
+ * with one of the peer's devices. Sorted and without overlaps. Immutable; looking up allocates nothing.
  */
 public final class GrantedRanges {
     /** No range. */
@@ -73,7 +73,8 @@ public final class GrantedRanges {
     }
 
     /**
-     * The number of the range that has {@code length} bytes at {@code offset}, or {@link #NONE}. Any values may be asked for.
+     * The number of the range that has {@code length} bytes at {@code offset}, or {@link #NONE}. Any values may be
+     * asked for.
      *
      * @param hint a number that an earlier call returned, of this table or another: tried first
      */

@@ -8,7 +8,10 @@ public enum LinkPhase {
     VERIFYING,
     /** Transfers may be posted. */
     UP,
-    /** Nothing is posted until all outstanding work has completed; then a queue pair over a better transport replaces this one. */
+    /**
+     * Nothing is posted until all outstanding work has completed; then a queue pair over a better transport replaces
+     * this one.
+     */
     SWITCHING,
     /** The queue pair has failed or is being removed; its outstanding work requests are being flushed. */
     DRAINING

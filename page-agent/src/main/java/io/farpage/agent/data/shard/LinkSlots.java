@@ -5,9 +5,9 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The numbers of the links that have a queue pair, and a frame for the peer's pool header for each. A number is free again once the
- * queue pair is destroyed; its generation then differs, so a completion of an earlier link with that number does not count for the present one.
- * Belongs to the shard's thread.
+ * The numbers of the links that have a queue pair, and a frame for the peer's pool header for each. A number is free
+ * again once the queue pair is destroyed; its generation then differs, so a completion of an earlier link with that
+ * number does not count for the present one. Belongs to the shard's thread.
  */
 final class LinkSlots {
     private final @Nullable PeerLink[] held;

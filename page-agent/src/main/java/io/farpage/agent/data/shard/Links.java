@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The links of a shard, from the installation of a queue pair to its destruction: verified, up, switched to a better transport, drained, released. The
- * shard's thread only.
+ * The links of a shard, from the installation of a queue pair to its destruction: verified, up, switched to a better
+ * transport, drained, released. The shard's thread only.
  */
 final class Links {
     private static final Logger log = LoggerFactory.getLogger(Links.class);
@@ -100,7 +100,10 @@ final class Links {
         }
     }
 
-    /** Switches links without outstanding work: all their WRITEs have reached the home before anything is posted on the new queue pair. */
+    /**
+     * Switches links without outstanding work: all their WRITEs have reached the home before anything is posted on the
+     * new queue pair.
+     */
     void finishSwitches() {
         for (int number = 0; number < slots.capacity(); number++) {
             PeerLink link = slots.get(number);
@@ -186,7 +189,10 @@ final class Links {
         fetchers.retryParked();
     }
 
-    /** A rail's completion queue has failed: its links are released without waiting for completions, since none can arrive. */
+    /**
+     * A rail's completion queue has failed: its links are released without waiting for completions, since none can
+     * arrive.
+     */
     void railFailed(Rail rail, String reason) {
         for (int number = 0; number < slots.capacity(); number++) {
             PeerLink link = slots.get(number);
@@ -253,7 +259,10 @@ final class Links {
         return work;
     }
 
-    /** The queue pair is destroyed, so the device no longer accesses the memory of transfers that never completed: they can be posted again. */
+    /**
+     * The queue pair is destroyed, so the device no longer accesses the memory of transfers that never completed: they
+     * can be posted again.
+     */
     void destroyed(PeerLink link) {
         slots.free(link);
         link.release();

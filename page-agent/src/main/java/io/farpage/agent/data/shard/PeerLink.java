@@ -6,11 +6,12 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A shard's side of the link to one peer: at most one queue pair and its outstanding work. Lives as long as the agent, through many queue
- * pairs and incarnations of the peer. A second link to the same peer holds the queue pair of a trial, or the one that a trial has replaced.
+ * A shard's side of the link to one peer: at most one queue pair and its outstanding work. Lives as long as the agent,
+ * through many queue pairs and incarnations of the peer. A second link to the same peer holds the queue pair of a
+ * trial, or the one that a trial has replaced.
  *
- * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and {@link #transport()},
- * which any thread may read.
+ * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and
+ * {@link #transport()}, which any thread may read.
  */
 public final class PeerLink {
     /** A link without a queue pair has no number. */
@@ -158,8 +159,8 @@ public final class PeerLink {
     }
 
     /**
-     * Whether the peer has granted this node {@code length} bytes at {@code offset} of its exported frames, for the device of the present queue
-     * pair. The shard's thread only.
+     * Whether the peer has granted this node {@code length} bytes at {@code offset} of its exported frames, for the
+     * device of the present queue pair. The shard's thread only.
      */
     public boolean isGranted(long offset, int length) {
         int found = granted.find(offset, length, range);
@@ -176,8 +177,8 @@ public final class PeerLink {
     }
 
     /**
-     * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is not used any more. Does nothing if the peer has granted the
-     * range with another key since.
+     * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is not used any more. Does
+     * nothing if the peer has granted the range with another key since.
      */
     void grantRefused(long offset, int length, int rkey) {
         if (isGranted(offset, length) && granted.rkey(range) == rkey) {
@@ -284,7 +285,9 @@ public final class PeerLink {
         return (phase == LinkPhase.SWITCHING || phase == LinkPhase.VERIFYING) && nowNanos - deadline > 0;
     }
 
-    /** Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work. */
+    /**
+     * Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work.
+     */
     void exchange(PeerLink other) {
         Connection own = connection;
         int ownNumber = number;

@@ -25,8 +25,8 @@ public final class Rail {
      * @param completionQueue polled by the shard's thread only
      * @param channel wakes the shard's thread
      * @param stagingLkey key of the pool's staging frames on this device
-     * @param maxPolls how often a spinning duty cycle polls the completion queue while transfers are under way: often where a poll is a load from
-     *     memory, less often where it is a system call
+     * @param maxPolls how often a spinning duty cycle polls the completion queue while transfers are under way: often
+     *     where a poll is a load from memory, less often where it is a system call
      */
     public Rail(
             String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int maxPolls) {

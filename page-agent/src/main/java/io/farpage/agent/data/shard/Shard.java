@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One thread's duty cycle. The thread that calls {@link #doWork()} owns the shard's queue pairs, completion queues, fetchers and links; in the
- * daemon it is that of a {@link ShardLoop}, in tests the test's own.
+ * One thread's duty cycle. The thread that calls {@link #doWork()} owns the shard's queue pairs, completion queues,
+ * fetchers and links; in the daemon it is that of a {@link ShardLoop}, in tests the test's own.
  *
  * <p>A failure ends a link, a device's completion queue with the links on it, or a source. The shard continues.
  */
@@ -51,7 +51,8 @@ public final class Shard {
 
     /**
      * @param rails the devices, each with this shard's completion queue
-     * @param headerFrames staging memory for peers' pool headers, {@link PoolHeader#BYTES} for each queue pair that there may be at once
+     * @param headerFrames staging memory for peers' pool headers, {@link PoolHeader#BYTES} for each queue pair that
+     *     there may be at once
      * @param clock monotonic nanoseconds
      * @param noticed called on the shard's thread after a notice was queued; must not block
      */
@@ -154,11 +155,13 @@ public final class Shard {
     }
 
     /**
-     * A duty cycle: completions, commands, sources, doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so
-     * that the requests they cause are posted in the same duty cycle, and none is polled for that was just posted. A duty cycle that judges deadlines
-     * first handles all completions that have arrived.
+     * A duty cycle: completions, commands, sources, doorbells, and from time to time deadlines. Returns the amount of
+     * work. Completions come first, so that the requests they cause are posted in the same duty cycle, and none is
+     * polled for that was just posted. A duty cycle that judges deadlines first handles all completions that have
+     * arrived.
      *
-     * @param spins whether to poll repeatedly for completions while transfers are under way, since these are what the thread waits for
+     * @param spins whether to poll repeatedly for completions while transfers are under way, since these are what the
+     *     thread waits for
      */
     int doWork(boolean spins) {
         boolean judges = false;
@@ -186,7 +189,10 @@ public final class Shard {
         return work;
     }
 
-    /** Whether another duty cycle would find no work unless an event arrives, which ends a sleep whose channels were armed before this one. */
+    /**
+     * Whether another duty cycle would find no work unless an event arrives, which ends a sleep whose channels were
+     * armed before this one.
+     */
     boolean isQuiescent() {
         return polledAll && !fetchers.hasDone() && sources.areQuiescent();
     }
@@ -312,7 +318,10 @@ public final class Shard {
         return work;
     }
 
-    /** Stops polling a completion queue that has failed. Its links are released without waiting for completions, since none can arrive. */
+    /**
+     * Stops polling a completion queue that has failed. Its links are released without waiting for completions, since
+     * none can arrive.
+     */
     private void fail(Rail rail, String cause) {
         String reason = "the completion queue of " + rail.name() + " failed: " + cause;
         rail.fail();
@@ -366,9 +375,11 @@ public final class Shard {
     }
 
     /**
-     * Fails all links, ends all transfers with {@link FetchStatus#CLOSED} and destroys all queue pairs. The shard's thread ends after it.
+     * Fails all links, ends all transfers with {@link FetchStatus#CLOSED} and destroys all queue pairs. The shard's
+     * thread ends after it.
      *
-     * @throws VerbsException if a queue pair could not be destroyed, after all others were: memory must stay mapped then
+     * @throws VerbsException if a queue pair could not be destroyed, after all others were: memory must stay mapped
+     *     then
      */
     public void close() {
         closed = true;

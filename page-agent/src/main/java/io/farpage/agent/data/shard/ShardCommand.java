@@ -4,7 +4,10 @@ import java.util.concurrent.CompletableFuture;
 
 /** A command of the control plane. The shard's thread carries commands out in order. */
 public sealed interface ShardCommand {
-    /** Sets the pool of a peer that the coordinator knows, as extents name it: pages in any other are lost. 0 for a peer that is gone. */
+    /**
+     * Sets the pool of a peer that the coordinator knows, as extents name it: pages in any other are lost. 0 for a peer
+     * that is gone.
+     */
     record SetPool(PeerLink link, long pool) implements ShardCommand {}
 
     /** A peer has granted other ranges of its exported frames than before. */
@@ -17,24 +20,30 @@ public sealed interface ShardCommand {
     record Remove(PeerLink link, long attempt, String reason) implements ShardCommand {}
 
     /**
-     * The queue pair of {@code attempt}, which {@link ShardNotice.Released} named, is destroyed: it no longer accesses memory, so its
-     * transfers may be posted again.
+     * The queue pair of {@code attempt}, which {@link ShardNotice.Released} named, is destroyed: it no longer accesses
+     * memory, so its transfers may be posted again.
      */
     record Destroyed(PeerLink link, long attempt) implements ShardCommand {}
 
     /**
-     * Has {@code link} use the queue pair of {@code trial}, which is up, once nothing is outstanding on its own, and {@code trial} keep
-     * the old one. {@link ShardNotice.Switched} confirms it. If one of them is in the wrong state, the command does nothing.
+     * Has {@code link} use the queue pair of {@code trial}, which is up, once nothing is outstanding on its own, and
+     * {@code trial} keep the old one. {@link ShardNotice.Switched} confirms it. If one of them is in the wrong state,
+     * the command does nothing.
      */
     record Switch(PeerLink link, PeerLink trial) implements ShardCommand {}
 
     /** Adds a device's completion queue. */
     record AddRail(Rail rail) implements ShardCommand {}
 
-    /** Removes a device's completion queue, on which the shard has no queue pair any more, and completes {@code done}. */
+    /**
+     * Removes a device's completion queue, on which the shard has no queue pair any more, and completes {@code done}.
+     */
     record RemoveRail(Rail rail, CompletableFuture<Void> done) implements ShardCommand {}
 
-    /** A device's completion queue has failed, as an event of the device says: as if polling it had failed. Unless it is removed. */
+    /**
+     * A device's completion queue has failed, as an event of the device says: as if polling it had failed. Unless it is
+     * removed.
+     */
     record FailRail(Rail rail, String cause) implements ShardCommand {}
 
     /** Adds a source of transfers. */

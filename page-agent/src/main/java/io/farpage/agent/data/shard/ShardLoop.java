@@ -17,9 +17,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The thread that runs a shard's duty cycles, and how it idles.
  *
- * <p>Sleeping and waking: the thread raises {@code asleep}, arms the completion queues, runs one more duty cycle, and only then waits; a
- * submitter adds its command, then reads {@code asleep}. Both accesses are volatile, so at least one of the two sees the other:
- * either the last duty cycle finds the command or the submitter signals the descriptor.
+ * <p>Sleeping and waking: the thread raises {@code asleep}, arms the completion queues, runs one more duty cycle, and
+ * only then waits; a submitter adds its command, then reads {@code asleep}. Both accesses are volatile, so at least one
+ * of the two sees the other: either the last duty cycle finds the command or the submitter signals the descriptor.
  */
 public final class ShardLoop implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ShardLoop.class);
@@ -213,8 +213,8 @@ public final class ShardLoop implements AutoCloseable {
     }
 
     /**
-     * Sleeps until a descriptor is ready. While transfers on the only device are all that is waited for, sleeps in its channel, which takes
-     * fewer system calls; else on all descriptors.
+     * Sleeps until a descriptor is ready. While transfers on the only device are all that is waited for, sleeps in its
+     * channel, which takes fewer system calls; else on all descriptors.
      */
     private void await() {
         List<Rail> rails = shard.rails();

@@ -4,12 +4,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Time by which the owner of a duty cycle judges how long a peer has not answered. Between two duty cycles it counts 200 ms at most, so an owner that stood
- * still, since its process was stopped or its CPU was taken away, does not blame a peer for that.
+ * Time by which the owner of a duty cycle judges how long a peer has not answered. Between two duty cycles it counts
+ * 200 ms at most, so an owner that stood still, since its process was stopped or its CPU was taken away, does not blame
+ * a peer for that.
  *
- * <p>Silence is judged at {@link #now()}, which stands still during a duty cycle. The owner advances it before it handles completions. So what has
- * completed before that time has been handled when its silence is judged. What begins is stamped with {@link #read()}, which goes on
- * during a duty cycle: a long one does not count as time of what begins at its end.
+ * <p>Silence is judged at {@link #now()}, which stands still during a duty cycle. The owner advances it before it
+ * handles completions. So what has completed before that time has been handled when its silence is judged. What begins
+ * is stamped with {@link #read()}, which goes on during a duty cycle: a long one does not count as time of what begins
+ * at its end.
  */
 public final class SilenceClock {
     /** More than a shard's thread sleeps while a transfer is under way. */

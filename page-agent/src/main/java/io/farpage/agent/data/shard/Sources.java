@@ -6,7 +6,10 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The sources of a shard, which ask for pages: pagers, the page tool, a benchmark. One that throws does not end the others. */
+/**
+ * The sources of a shard, which ask for pages: pagers, the page tool, a benchmark. One that throws does not end the
+ * others.
+ */
 final class Sources {
     private static final Logger log = LoggerFactory.getLogger(Sources.class);
 
@@ -43,7 +46,9 @@ final class Sources {
         return work;
     }
 
-    /** Whether a source that threw is run again. If not, its transfers end by themselves. The other sources continue. */
+    /**
+     * Whether a source that threw is run again. If not, its transfers end by themselves. The other sources continue.
+     */
     private static boolean outlives(DutyCycle cycle, Throwable cause) {
         if (cause instanceof OutOfMemoryError fatal) {
             throw fatal; // any allocation may throw it, and no source can be relied on to survive it

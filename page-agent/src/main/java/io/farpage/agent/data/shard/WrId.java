@@ -1,8 +1,8 @@
 package io.farpage.agent.data.shard;
 
 /**
- * A shard's work request ids: 16 bits of fetcher, 16 bits of generation, 32 bits of slot. By its generation a completion of an earlier queue pair
- * is recognised.
+ * A shard's work request ids: 16 bits of fetcher, 16 bits of generation, 32 bits of slot. By its generation a
+ * completion of an earlier queue pair is recognised.
  */
 final class WrId {
     private static final int HEADER = 0xFFFF;

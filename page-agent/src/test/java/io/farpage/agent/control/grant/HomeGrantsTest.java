@@ -45,7 +45,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which ranges of the pool another node has access to, as answers of the coordinator and releases come, and while a device takes long to register a range. */
+/**
+ * Which ranges of the pool another node has access to, as answers of the coordinator and releases come, and while a
+ * device takes long to register a range.
+ */
 final class HomeGrantsTest {
     private static final int POOL_BYTES = 2 << 20;
     private static final int PAGE = 4096;

@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Which bytes a grant covers with which key. A home's refusal is counted against the grant whose key it refused, and against no other. */
+/**
+ * Which bytes a grant covers with which key. A home's refusal is counted against the grant whose key it refused, and
+ * against no other.
+ */
 final class ReceivedGrantTest {
     private static final int HIGH_KEY = 0xdead_beef;
 

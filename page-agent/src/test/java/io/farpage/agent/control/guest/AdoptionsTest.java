@@ -55,8 +55,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.opentest4j.TestAbortedException;
 
 /**
- * A guest that a killed process has left, and attempts to adopt it that fail. Keeper and coordinator are real. The thread of the shard does not run: the test
- * runs its duty cycles. Each pager that is made asks for the link to its home once.
+ * A guest that a killed process has left, and attempts to adopt it that fail. Keeper and coordinator are real. The
+ * thread of the shard does not run: the test runs its duty cycles. Each pager that is made asks for the link to its
+ * home once.
  */
 @Timeout(60)
 final class AdoptionsTest {

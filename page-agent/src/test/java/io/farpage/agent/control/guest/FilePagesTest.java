@@ -23,7 +23,9 @@ class FilePagesTest {
     private static final int SMALL = 4096;
     private static final int LARGE = 2 << 20;
 
-    /** Touches pages 1, 2 and 5 to 7 of a file, punches out page 6, and asks twice for those from page {@code from} on. */
+    /**
+     * Touches pages 1, 2 and 5 to 7 of a file, punches out page 6, and asks twice for those from page {@code from} on.
+     */
     private static void check(MemoryFile file, int pageBytes, int from) {
         assertEquals(Optional.empty(), FilePages.obstacle(file.fd(), pageBytes));
         touch(file, pageBytes, 1, 2, 5, 6, 7);

@@ -53,8 +53,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A guest whose life runs on the test's thread, with a clock that stands still unless it is moved. Space, coordinator and handoff socket are real;
- * the pagers are scripted: each wait for their end has the next answer of the script.
+ * A guest whose life runs on the test's thread, with a clock that stands still unless it is moved. Space, coordinator
+ * and handoff socket are real; the pagers are scripted: each wait for their end has the next answer of the script.
  */
 @Timeout(60)
 final class GuestTest {

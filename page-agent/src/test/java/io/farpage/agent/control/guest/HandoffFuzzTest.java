@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Any message is taken or refused, with nothing thrown but the refusal, and what is taken lies within the space, nothing twice.
+ * Any message is taken or refused, with nothing thrown but the refusal, and what is taken lies within the space,
+ * nothing twice.
  *
  * <p>{@code make fuzz} looks for messages for half a minute; an ordinary build tries a few.
  */

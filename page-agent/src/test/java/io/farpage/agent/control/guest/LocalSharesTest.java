@@ -166,7 +166,10 @@ class LocalSharesTest {
             return bound;
         }
 
-        /** A look: a pager that faults fills its limit, and everybody says what it holds as soon as it is told of its limit. */
+        /**
+         * A look: a pager that faults fills its limit, and everybody says what it holds as soon as it is told of its
+         * limit.
+         */
         void round() {
             for (int i = 0; i < pages.length; i++) {
                 faults[i] += rate[i];

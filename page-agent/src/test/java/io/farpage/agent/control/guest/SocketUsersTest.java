@@ -83,7 +83,10 @@ final class SocketUsersTest {
                         .getMessage());
     }
 
-    /** The kernel lets the process in, since the file's permissions were changed after the socket was bound; the agent does not. */
+    /**
+     * The kernel lets the process in, since the file's permissions were changed after the socket was bound; the agent
+     * does not.
+     */
     @Test
     void shouldRefuseAnotherUsersProcessThoughTheFileAdmitsIt() throws Exception {
         try (HandoffSocket socket = listening(Optional.empty())) {

@@ -55,7 +55,9 @@ class KeeperTest {
         return KeeperConnection.open(keeper.path());
     }
 
-    /** As an agent that is opened again in one process: the keeper learns of the end of the connection in its own time. */
+    /**
+     * As an agent that is opened again in one process: the keeper learns of the end of the connection in its own time.
+     */
     private KeeperConnection claimed() {
         return Deadlines.await("the claim", Deadlines.SHORT)
                 .pollInterval(Duration.ofMillis(5))

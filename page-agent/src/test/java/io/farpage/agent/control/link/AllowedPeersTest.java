@@ -30,7 +30,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which peers an agent links with, and whether in the clear. Whole agents in this process, with a soft device that poses as an RDMA device. */
+/**
+ * Which peers an agent links with, and whether in the clear. Whole agents in this process, with a soft device that
+ * poses as an RDMA device.
+ */
 @Tag("portable")
 @Timeout(120)
 final class AllowedPeersTest {

@@ -27,7 +27,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Two shards and a device that was opened after they were made. Everything moves by hand; the clock stands still unless it is moved. */
+/**
+ * Two shards and a device that was opened after they were made. Everything moves by hand; the clock stands still unless
+ * it is moved.
+ */
 final class CompletionQueueControlTest {
     private static final int POOL_BYTES = 2 << 20;
     private static final Duration PAUSE = Duration.ofSeconds(1);

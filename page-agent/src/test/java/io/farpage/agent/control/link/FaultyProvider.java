@@ -42,7 +42,9 @@ final class FaultyProvider implements VerbsProvider {
     private final SoftProvider soft = new SoftProvider(
             SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
 
-    /** Whether queue pairs that are connected from now on cannot reach their peers, as where UDP port 4791 is blocked. */
+    /**
+     * Whether queue pairs that are connected from now on cannot reach their peers, as where UDP port 4791 is blocked.
+     */
     volatile boolean blocked;
     /** How many attempts to destroy a queue pair are still refused. */
     final AtomicInteger refusals = new AtomicInteger();

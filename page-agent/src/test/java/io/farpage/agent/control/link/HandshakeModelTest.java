@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Two sides and a board to publish on, run step by step in random order: looking, creating and publishing are separate moments, links
- * fail, either may start, and they have different numbers of shards. Once nothing fails any more the two must end up connected to each other, and soon.
+ * Two sides and a board to publish on, run step by step in random order: looking, creating and publishing are separate
+ * moments, links fail, either may start, and they have different numbers of shards. Once nothing fails any more the two
+ * must end up connected to each other, and soon.
  */
 final class HandshakeModelTest {
     private static final int RUNS = 20_000;

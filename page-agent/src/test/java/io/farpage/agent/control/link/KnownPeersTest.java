@@ -133,7 +133,9 @@ final class KnownPeersTest {
         assertEquals(List.of("appeared b"), told);
     }
 
-    /** Otherwise each agent of a large cluster would ask for the offer of each other one whenever a node comes or goes. */
+    /**
+     * Otherwise each agent of a large cluster would ask for the offer of each other one whenever a node comes or goes.
+     */
     @Test
     void shouldAskForTheOfferOfTheChangedNodeAlone() throws Exception {
         coordinator.register("c", new Incarnation(3), 4096);

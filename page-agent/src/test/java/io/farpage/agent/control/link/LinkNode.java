@@ -44,7 +44,9 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called. */
+/**
+ * One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called.
+ */
 final class LinkNode implements AutoCloseable {
     private static final int POOL_BYTES = 2 << 20;
     private static final int HEADERS = 4;

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The sessions of two nodes with each other, over soft devices, one of which poses as RDMA. Shards and sessions move by hand; the clock stands still
- * unless it is moved.
+ * The sessions of two nodes with each other, over soft devices, one of which poses as RDMA. Shards and sessions move by
+ * hand; the clock stands still unless it is moved.
  */
 @Timeout(60)
 final class LinkSessionTest {

@@ -27,7 +27,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A home that joins may copy pages itself only when all pagers of the guest note what they write: the copy could miss a page of one that does not. */
+/**
+ * A home that joins may copy pages itself only when all pagers of the guest note what they write: the copy could miss a
+ * page of one that does not.
+ */
 class AllowedPullsTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 64;

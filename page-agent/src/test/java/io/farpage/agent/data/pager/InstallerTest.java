@@ -113,7 +113,10 @@ class InstallerTest {
         assertEquals(100, installer.hostMemory().maxResident(100));
     }
 
-    /** The kernel answers EEXIST if no hugepage is free, and private memory has no other request that tells the two apart. */
+    /**
+     * The kernel answers EEXIST if no hugepage is free, and private memory has no other request that tells the two
+     * apart.
+     */
     @Test
     void shouldPauseWhenNoHugepageIsFreeForPrivateMemory() {
         Installer installer = installer(LARGE, false);

@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where the memory of a guest is mapped after its VMM has unmapped and moved parts of it, and its agent was killed at some moment of that. */
+/**
+ * Where the memory of a guest is mapped after its VMM has unmapped and moved parts of it, and its agent was killed at
+ * some moment of that.
+ */
 class KeptTableTest {
     private static final int PAGE = 4096;
     private static final int LARGE = 2 << 20;
@@ -124,7 +127,10 @@ class KeptTableTest {
         assertEquals(addressOf(left, 3), addressOf(successor(), 3), "a successor that is killed leaves the same");
     }
 
-    /** Before it is applied, after that, and after it was blanked: the memory is moved once, and what comes behind is applied where it is then. */
+    /**
+     * Before it is applied, after that, and after it was blanked: the memory is moved once, and what comes behind is
+     * applied where it is then.
+     */
     @Test
     void shouldMoveMemoryOnceWhenAgentIsKilledWhileItHandlesTheMove() {
         for (int moment = 0; moment < 3; moment++) {
@@ -200,7 +206,8 @@ class KeptTableTest {
     }
 
     /**
-     * The kernel fills the part with zeros at some moment after the agent was killed. The page must not be taken for clean, nor evicted meanwhile.
+     * The kernel fills the part with zeros at some moment after the agent was killed. The page must not be taken for
+     * clean, nor evicted meanwhile.
      *
      * @param isApplied whether the agent has applied and blanked the message
      */

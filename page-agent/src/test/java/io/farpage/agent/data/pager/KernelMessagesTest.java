@@ -50,7 +50,10 @@ class KernelMessagesTest {
         assertEquals(List.of("fault 5"), received.faults, "a fault of the same batch is handled after the removal");
     }
 
-    /** A budget takes 10 us of the shard's time, so 16 GiB take 82 ms on an idle shard. One budget each would take 8192 duty cycles. */
+    /**
+     * A budget takes 10 us of the shard's time, so 16 GiB take 82 ms on an idle shard. One budget each would take 8192
+     * duty cycles.
+     */
     @Test
     void shouldHandleRemovalForHalfMillisecondWhenShardIsBusyForLonger() {
         assertEquals(1 + 164, dutyCyclesOfRemoval(BASE + 16 * GIB, TimeUnit.MILLISECONDS.toNanos(1)));

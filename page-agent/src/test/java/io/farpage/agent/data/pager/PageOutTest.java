@@ -15,7 +15,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Pages that do not leave the memory file: those of a huge page that the kernel cannot split, and those of a file without holes. */
+/**
+ * Pages that do not leave the memory file: those of a huge page that the kernel cannot split, and those of a file
+ * without holes.
+ */
 class PageOutTest {
     private static final int BYTES = 4096;
     private static final int PAGES = 8;

@@ -134,7 +134,10 @@ class PageTableTest {
         return count;
     }
 
-    /** Three generations, each changed at random while its children still copy from it, beside plain copies made at the fork. */
+    /**
+     * Three generations, each changed at random while its children still copy from it, beside plain copies made at the
+     * fork.
+     */
     @Test
     void shouldInheritStatesOfForkWhenTablesChangeLater() {
         int pages = 3 * Inheritance.BLOCK_PAGES + 5;

@@ -18,7 +18,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links are down.
+ * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links
+ * are down.
  */
 final class PagerParts implements AutoCloseable {
     static final long BASE = RecordingKernel.BASE;

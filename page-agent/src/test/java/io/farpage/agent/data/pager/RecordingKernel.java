@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Carries out every request, unless the test has it refuse, and records the requests by page of 4 KiB. Reads the messages that the test sets. */
+/**
+ * Carries out every request, unless the test has it refuse, and records the requests by page of 4 KiB. Reads the
+ * messages that the test sets.
+ */
 public final class RecordingKernel implements PageFaults {
     /** The first address of the guest's memory. */
     public static final long BASE = 1L << 44;

@@ -14,7 +14,10 @@ import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** How homes share the slots, when a map names other homes than the one before. The links are down, so that each home has its share at most. */
+/**
+ * How homes share the slots, when a map names other homes than the one before. The links are down, so that each home
+ * has its share at most.
+ */
 final class RemoteHomesTest {
     private static final int PAGE = 4096;
     private static final int SLOTS = 8;

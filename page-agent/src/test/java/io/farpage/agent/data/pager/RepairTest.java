@@ -77,8 +77,9 @@ class RepairTest {
     }
 
     /**
-     * The home may have an earlier version of each noted page, whatever has become of it. A page that is being written home is
-     * looked at again after that, and nothing is copied before the link to the other home is up. Lost pages alone are not copied.
+     * The home may have an earlier version of each noted page, whatever has become of it. A page that is being written
+     * home is looked at again after that, and nothing is copied before the link to the other home is up. Lost pages
+     * alone are not copied.
      */
     @Test
     void shouldLackEveryNotedPageThatIsNotLostUntilItIsCopied() {

@@ -70,7 +70,10 @@ class SealingTest {
         check(prepared(false, -1), -1);
     }
 
-    /** The process before was killed when the keeper had the guest and the table was as it was made. What the guest has stored since stays. */
+    /**
+     * The process before was killed when the keeper had the guest and the table was as it was made. What the guest has
+     * stored since stays.
+     */
     @Test
     void shouldFinishWhatTheProcessBeforeWasKilledIn() {
         check(prepared(true, 5), 5);

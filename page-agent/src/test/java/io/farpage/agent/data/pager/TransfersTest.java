@@ -12,7 +12,10 @@ class TransfersTest {
 
     private final RecordingKernel kernel = new RecordingKernel();
 
-    /** A run of which a part waits to be installed keeps its slot, while pages of the other part may be evicted and fetched anew. */
+    /**
+     * A run of which a part waits to be installed keeps its slot, while pages of the other part may be evicted and
+     * fetched anew.
+     */
     @Test
     void shouldMarkRemovalInYoungestFetchWhenTwoHavePage() {
         PageTable table = new PageTable(8, true);

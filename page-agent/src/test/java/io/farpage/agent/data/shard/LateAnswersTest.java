@@ -322,7 +322,10 @@ class LateAnswersTest {
         return fetcher.read(link, incarnation, 0, PAGE, 0);
     }
 
-    /** Advances the clock in equal steps that count in full. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
+    /**
+     * Advances the clock in equal steps that count in full. Queue pairs that the shard releases meanwhile are
+     * destroyed, as the control plane does.
+     */
     private void advance(long nanos) {
         long end = now + nanos;
         for (long steps = Math.ceilDiv(nanos, SilenceClock.MAX_STEP_NANOS); steps > 0; steps--) {

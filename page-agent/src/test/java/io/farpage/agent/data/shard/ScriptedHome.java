@@ -13,8 +13,8 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A home that answers when and as the test demands: too late, twice, or with the number of an earlier request. A device of the real providers does
- * not do that on demand.
+ * A home that answers when and as the test demands: too late, twice, or with the number of an earlier request. A device
+ * of the real providers does not do that on demand.
  */
 final class ScriptedHome extends PolledQueue {
     static final String NODE = "home";

@@ -4,11 +4,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * AES-256-GCM (NIST SP 800-38D) in one direction, on raw addresses. The key schedule is kept from message to message; a message takes a nonce of its own
- * and allocates nothing. One thread at a time.
+ * AES-256-GCM (NIST SP 800-38D) in one direction, on raw addresses. The key schedule is kept from message to message; a
+ * message takes a nonce of its own and allocates nothing. One thread at a time.
  *
- * <p>The caller writes {@link #nonce()} and {@link #data()} and then calls {@link #seal} or {@link #open}. A nonce must never be used twice for sealing
- * under one key: two such messages give away the XOR of their contents and the key of the tags.
+ * <p>The caller writes {@link #nonce()} and {@link #data()} and then calls {@link #seal} or {@link #open}. A nonce must
+ * never be used twice for sealing under one key: two such messages give away the XOR of their contents and the key of
+ * the tags.
  */
 public final class AesGcm implements AutoCloseable {
     /** Bytes of a key. */
@@ -93,7 +94,8 @@ public final class AesGcm implements AutoCloseable {
     }
 
     /**
-     * Decrypts a message and checks its tag. If the tag is wrong, what is in {@code target} is worthless and must not be used.
+     * Decrypts a message and checks its tag. If the tag is wrong, what is in {@code target} is worthless and must not
+     * be used.
      *
      * @param source address of the encrypted message
      * @param target where the message goes, as long as the encrypted one; may be {@code source}

@@ -12,8 +12,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The functions of one loaded copy of OpenSSL 3's libcrypto that AES-256-GCM takes (EVP_EncryptInit(3)). Pointers are {@code long}s. Any thread may
- * make ciphers; the library is never unloaded.
+ * The functions of one loaded copy of OpenSSL 3's libcrypto that AES-256-GCM takes (EVP_EncryptInit(3)). Pointers are
+ * {@code long}s. Any thread may make ciphers; the library is never unloaded.
  */
 public final class LibCrypto {
     static final String SONAME = "libcrypto.so.3";
@@ -156,7 +156,10 @@ public final class LibCrypto {
         }
     }
 
-    /** {@code int EVP_CipherUpdate(ctx, out, outl, in, inl)}: 1 on success; without {@code out} the bytes are only authenticated. */
+    /**
+     * {@code int EVP_CipherUpdate(ctx, out, outl, in, inl)}: 1 on success; without {@code out} the bytes are only
+     * authenticated.
+     */
     int update(long context, long out, long outLength, long in, int length) {
         try {
             return (int) update$mh.invokeExact(context, out, outLength, in, length);

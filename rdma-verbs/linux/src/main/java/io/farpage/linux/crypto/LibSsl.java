@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The functions of one loaded copy of OpenSSL 3's libssl, and of the libcrypto that it is linked with, that a TLS 1.3 connection takes (ssl(7)).
- * Pointers are {@code long}s. Any thread may open streams; the library is never unloaded.
+ * The functions of one loaded copy of OpenSSL 3's libssl, and of the libcrypto that it is linked with, that a TLS 1.3
+ * connection takes (ssl(7)). Pointers are {@code long}s. Any thread may open streams; the library is never unloaded.
  */
 public final class LibSsl {
     /** The cipher suite of every connection. */
@@ -88,8 +88,8 @@ public final class LibSsl {
     }
 
     /**
-     * Loads the libraries and has two streams talk to each other in memory, which also loads every class that a connection needs. Never throws
-     * for what it finds. Takes milliseconds.
+     * Loads the libraries and has two streams talk to each other in memory, which also loads every class that a
+     * connection needs. Never throws for what it finds. Takes milliseconds.
      *
      * @param path of libssl; the system's {@code libssl.so.3} if empty
      */

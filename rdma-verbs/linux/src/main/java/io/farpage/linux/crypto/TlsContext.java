@@ -18,12 +18,15 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The {@code SSL_CTX} of a library and what creates connections of it: TLS 1.3 only, one cipher suite, a pre-shared key of each connection's own with an
- * X25519 exchange, no certificates, no tickets, no early data. libssl asks for the pre-shared key by a callback, which runs during a handshake and at no
- * other time.
+ * The {@code SSL_CTX} of a library and what creates connections of it: TLS 1.3 only, one cipher suite, a pre-shared key
+ * of each connection's own with an X25519 exchange, no certificates, no tickets, no early data. libssl asks for the
+ * pre-shared key by a callback, which runs during a handshake and at no other time.
  */
 final class TlsContext {
-    /** Bytes of encrypted data of each direction between libssl and the socket: five records out, and what one receive call takes in. */
+    /**
+     * Bytes of encrypted data of each direction between libssl and the socket: five records out, and what one receive
+     * call takes in.
+     */
     static final int OUTPUT_BYTES = 5 * (TlsStream.MAX_RECORD + TlsStream.OVERHEAD);
 
     static final int INPUT_BYTES = 64 * 1024;
@@ -36,7 +39,10 @@ final class TlsContext {
     private static final int CTRL_SET_GROUPS_LIST = 92;
     private static final int CTRL_SET_MIN_PROTO_VERSION = 123;
     private static final int CTRL_SET_MAX_PROTO_VERSION = 124;
-    /** Without it SSL_read returns after each message that is not data, so that a peer that sends many of them is noticed. */
+    /**
+     * Without it SSL_read returns after each message that is not data, so that a peer that sends many of them is
+     * noticed.
+     */
     private static final long MODE_AUTO_RETRY = 4;
 
     private static final long OP_NO_TICKET = 1L << 14;
@@ -222,7 +228,10 @@ final class TlsContext {
         }
     }
 
-    /** {@code SSL_psk_find_session_cb_func}: as {@link #usePsk} at the server. The identity says nothing: the connection decides the key. */
+    /**
+     * {@code SSL_psk_find_session_cb_func}: as {@link #usePsk} at the server. The identity says nothing: the connection
+     * decides the key.
+     */
     @SuppressWarnings("unused") // called by libssl
     private int findPsk(long ssl, long id, long idLength, long session) {
         try {

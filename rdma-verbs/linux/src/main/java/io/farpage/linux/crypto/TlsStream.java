@@ -6,13 +6,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * One TLS 1.3 connection without a socket: encrypted bytes go in and come out through two rings in native memory, into and out of which the caller receives
- * and sends, so that it decides itself which calls block. Both ends hold a pre-shared key; an X25519 exchange makes the keys of each connection new
- * (psk_dhe_ke, RFC 8446). One thread at a time. After the handshake nothing is allocated and nothing calls back.
+ * One TLS 1.3 connection without a socket: encrypted bytes go in and come out through two rings in native memory, into
+ * and out of which the caller receives and sends, so that it decides itself which calls block. Both ends hold a
+ * pre-shared key; an X25519 exchange makes the keys of each connection new (psk_dhe_ke, RFC 8446). One thread at a
+ * time. After the handshake nothing is allocated and nothing calls back.
  *
- * <p>The caller never waits inside: {@link #NEEDS_INPUT} means that encrypted bytes are to be received first. Keys of AES-GCM wear out after 2^24.5 records
- * (RFC 8446, section 5.5), so a stream replaces its sending key long before. No close_notify is sent: the messages of a link have lengths, so an end
- * before the last byte of one is noticed.
+ * <p>The caller never waits inside: {@link #NEEDS_INPUT} means that encrypted bytes are to be received first. Keys of
+ * AES-GCM wear out after 2^24.5 records (RFC 8446, section 5.5), so a stream replaces its sending key long before. No
+ * close_notify is sent: the messages of a link have lengths, so an end before the last byte of one is noticed.
  */
 public final class TlsStream implements AutoCloseable {
     /** Bytes of the pre-shared key. */
@@ -46,7 +47,10 @@ public final class TlsStream implements AutoCloseable {
     private static final int UPDATE_NOT_REQUESTED = 0;
 
     private final LibSsl library;
-    /** Where libssl puts an address. In an automatic arena: closing a shared one stops every thread of the JVM for a moment. */
+    /**
+     * Where libssl puts an address. In an automatic arena: closing a shared one stops every thread of the JVM for a
+     * moment.
+     */
     private final MemorySegment cell = Arena.ofAuto().allocate(JAVA_LONG);
 
     private final long pointer = cell.address();

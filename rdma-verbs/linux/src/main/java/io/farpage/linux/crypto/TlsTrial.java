@@ -5,7 +5,10 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** Has a client and a server of a library talk to each other in memory: shows that the library does what a link needs, and loads what that takes. */
+/**
+ * Has a client and a server of a library talk to each other in memory: shows that the library does what a link needs,
+ * and loads what that takes.
+ */
 final class TlsTrial {
     private static final int STEPS = 8;
     private static final byte WORD = 42;

@@ -11,12 +11,13 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Which pages a file on hugetlbfs has. lseek(2) does not tell, since hugetlbfs calls holes data, and mincore(2) sees only what the caller has mapped. {@code
- * UFFDIO_CONTINUE} on a mapping of this process's own maps a page that the page cache has, whatever put it there and whether another process has it mapped, and
- * fails with EFAULT for a hole. It allocates nothing.
+ * Which pages a file on hugetlbfs has. lseek(2) does not tell, since hugetlbfs calls holes data, and mincore(2) sees
+ * only what the caller has mapped. {@code UFFDIO_CONTINUE} on a mapping of this process's own maps a page that the page
+ * cache has, whatever put it there and whether another process has it mapped, and fails with EFAULT for a hole. It
+ * allocates nothing.
  *
- * <p>The mapping has no access rights: with write access, mmap(2) lengthens a file of hugetlbfs that is shorter. It has {@code MAP_NORESERVE}: without that, mmap(2)
- * reserves hugepages for the holes.
+ * <p>The mapping has no access rights: with write access, mmap(2) lengthens a file of hugetlbfs that is shorter. It has
+ * {@code MAP_NORESERVE}: without that, mmap(2) reserves hugepages for the holes.
  */
 public final class HugetlbPages implements PresentPages, AutoCloseable {
     private static final int PROT_NONE = 0;
@@ -44,7 +45,8 @@ public final class HugetlbPages implements PresentPages, AutoCloseable {
      * @param fd of a file on hugetlbfs, open for reading and writing; it stays the caller's
      * @param start where offsets count from, a multiple of {@code pageBytes} within the file, bytes
      * @param pageBytes of the file
-     * @throws PosixException if the kernel cannot tell of this file: EINVAL before Linux 5.13, EPERM if a seal forbids to write to it
+     * @throws PosixException if the kernel cannot tell of this file: EINVAL before Linux 5.13, EPERM if a seal forbids
+     *     to write to it
      */
     public static HugetlbPages open(int fd, long start, int pageBytes) {
         long length = MemoryFile.lengthOf(fd) - start;
@@ -89,7 +91,10 @@ public final class HugetlbPages implements PresentPages, AutoCloseable {
         return -Errno.ENXIO;
     }
 
-    /** Maps as many pages with one call as follow one another; those that an earlier call has mapped are asked for one by one. */
+    /**
+     * Maps as many pages with one call as follow one another; those that an earlier call has mapped are asked for one
+     * by one.
+     */
     @Override
     public long nextHole(long offset) {
         long at = offset;

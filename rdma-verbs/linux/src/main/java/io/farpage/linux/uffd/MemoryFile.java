@@ -13,9 +13,9 @@ import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 
 /**
- * The file behind a guest's memory (memfd_create(2), or any file on tmpfs or hugetlbfs). Its pages are read and taken out through system
- * calls, never through a mapping: another process may truncate the file at any moment. Calls return a negative error number on failure
- * and allocate nothing. One thread at a time.
+ * The file behind a guest's memory (memfd_create(2), or any file on tmpfs or hugetlbfs). Its pages are read and taken
+ * out through system calls, never through a mapping: another process may truncate the file at any moment. Calls return
+ * a negative error number on failure and allocate nothing. One thread at a time.
  */
 public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable {
     private static final int MFD_CLOEXEC = 1;
@@ -62,7 +62,9 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
         return new MemoryFile(fd, 0);
     }
 
-    /** The same file, for another thread, with offsets that count from {@code start}; to be used until this is closed. */
+    /**
+     * The same file, for another thread, with offsets that count from {@code start}; to be used until this is closed.
+     */
     public MemoryFile from(long start) {
         MemoryFile part = new MemoryFile(fd, base + start);
         part.closed = true; // has no descriptor of its own
@@ -100,17 +102,17 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
     }
 
     /**
-     * Whether a descriptor refers to a regular file whose pages are memory: a memfd, or a file on tmpfs or hugetlbfs. Those alone have seals
-     * (fcntl(2), F_GET_SEALS), and the kernel answers by itself. stat(2), fstatfs(2) or lseek(2) would ask the server of a file on FUSE,
-     * which may never answer.
+     * Whether a descriptor refers to a regular file whose pages are memory: a memfd, or a file on tmpfs or hugetlbfs.
+     * Those alone have seals (fcntl(2), F_GET_SEALS), and the kernel answers by itself. stat(2), fstatfs(2) or lseek(2)
+     * would ask the server of a file on FUSE, which may never answer.
      */
     public static boolean isMemory(int fd) {
         return fcntl(fd, F_GET_SEALS) >= 0;
     }
 
     /**
-     * Why the kernel would take no page out through a descriptor of a memory file (fallocate(2): EBADF, EPERM), with the fix; empty if it
-     * does. Seals that are added later are not foreseen.
+     * Why the kernel would take no page out through a descriptor of a memory file (fallocate(2): EBADF, EPERM), with
+     * the fix; empty if it does. Seals that are added later are not foreseen.
      */
     public static Optional<String> obstacleToPunching(int fd) {
         int flags = fcntl(fd, F_GETFL);
@@ -134,7 +136,9 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
         }
     }
 
-    /** Length in bytes of what a descriptor refers to, or a negative error number: -ESPIPE if that is no file at all. */
+    /**
+     * Length in bytes of what a descriptor refers to, or a negative error number: -ESPIPE if that is no file at all.
+     */
     public static long lengthOf(int fd) {
         Errno errno = Errno.ofThread();
         try {

@@ -9,7 +9,10 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** Touches memory that may fault, through plain downcalls: a thread that waits for a page in one does not keep the JVM from stopping. */
+/**
+ * Touches memory that may fault, through plain downcalls: a thread that waits for a page in one does not keep the JVM
+ * from stopping.
+ */
 public final class PagedAccess {
     private static final int MADV_REMOVE = 9;
 

@@ -13,10 +13,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * A userfaultfd: faults of a range of some process's memory come out of it as messages, and calls on it resolve them (userfaultfd(2),
- * ioctl_userfaultfd(2)). Calls return a negative error number on failure and allocate nothing. One thread at a time.
+ * A userfaultfd: faults of a range of some process's memory come out of it as messages, and calls on it resolve them
+ * (userfaultfd(2), ioctl_userfaultfd(2)). Calls return a negative error number on failure and allocate nothing. One
+ * thread at a time.
  *
- * <p>A thread that touches memory registered with one must not be in Java when it does: it would sleep where the JVM cannot stop it.
+ * <p>A thread that touches memory registered with one must not be in Java when it does: it would sleep where the JVM
+ * cannot stop it.
  */
 public final class Userfaultfd implements PageFaults {
     /** {@code UFFD_FEATURE_PAGEFAULT_FLAG_WP}: write-protect faults. */
@@ -83,19 +85,20 @@ public final class Userfaultfd implements PageFaults {
     }
 
     /**
-     * Opens one for this process's memory, non-blocking and closed on exec: with the system call, or from {@code /dev/userfaultfd} if the call
-     * is refused.
+     * Opens one for this process's memory, non-blocking and closed on exec: with the system call, or from
+     * {@code /dev/userfaultfd} if the call is refused.
      *
      * @param features {@code FEATURE_}… or-ed together
-     * @throws PosixException EPERM without CAP_SYS_PTRACE where vm.unprivileged_userfaultfd is 0 and this user may not open the device, EINVAL
-     *     if the kernel lacks one of the features
+     * @throws PosixException EPERM without CAP_SYS_PTRACE where vm.unprivileged_userfaultfd is 0 and this user may not
+     *     open the device, EINVAL if the kernel lacks one of the features
      */
     public static Userfaultfd open(long features) {
         return open(features, O_CLOEXEC_NONBLOCK);
     }
 
     /**
-     * As {@link #open}, without any privilege (Linux 5.11): a system call that touches missing memory fails, rather than waits.
+     * As {@link #open}, without any privilege (Linux 5.11): a system call that touches missing memory fails, rather
+     * than waits.
      *
      * @throws PosixException EINVAL if the kernel lacks one of the features
      */
@@ -127,7 +130,10 @@ public final class Userfaultfd implements PageFaults {
         }
     }
 
-    /** One from the device, whose permissions decide instead of the sysctl; {@code refused} if this user may not open that. */
+    /**
+     * One from the device, whose permissions decide instead of the sysctl; {@code refused} if this user may not open
+     * that.
+     */
     private static long ofDevice(Errno errno, int flags, long refused) {
         int device = FileIo.open(errno, DEVICE, O_RDWR_CLOEXEC);
         if (device < 0) {
@@ -140,7 +146,10 @@ public final class Userfaultfd implements PageFaults {
         }
     }
 
-    /** {@code UFFDIO_API}: agrees on features; once per descriptor. Returns those the kernel has, or a negative error number. */
+    /**
+     * {@code UFFDIO_API}: agrees on features; once per descriptor. Returns those the kernel has, or a negative error
+     * number.
+     */
     private long api(long features) {
         argument.set(JAVA_LONG, 0, UFFD_API);
         argument.set(JAVA_LONG, 8, features);

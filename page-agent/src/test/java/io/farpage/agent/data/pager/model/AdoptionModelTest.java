@@ -14,8 +14,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The agent is killed at any step, before and after each of its calls into the kernel, and another one adopts what it has left; that one may be killed in the
- * midst of that. The {@link Invariants} hold all the same.
+ * The agent is killed at any step, before and after each of its calls into the kernel, and another one adopts what it
+ * has left; that one may be killed in the midst of that. The {@link Invariants} hold all the same.
  */
 @Tag("portable")
 final class AdoptionModelTest {
@@ -85,7 +85,10 @@ final class AdoptionModelTest {
                 Duration.ofSeconds(1));
     }
 
-    /** The same schedules each time. Each page has several homes; one of them may be dropped, and another one joining, when the agent is killed. */
+    /**
+     * The same schedules each time. Each page has several homes; one of them may be dropped, and another one joining,
+     * when the agent is killed.
+     */
     @ParameterizedTest
     @EnumSource(names = {"MIRRORED", "JOINING"})
     void shouldKeepEveryPageAtSeveralHomesInFixedSchedules(Feature feature) {

@@ -233,7 +233,8 @@ final class Agent {
     /**
      * The agent is killed.
      *
-     * @param inCycle whether that happens in a call into the kernel, which then throws {@link AgentKilled}; the successor begins when the duty cycle has ended
+     * @param inCycle whether that happens in a call into the kernel, which then throws {@link AgentKilled}; the
+     *     successor begins when the duty cycle has ended
      */
     void kill(Step how, boolean inCycle) {
         kills++;

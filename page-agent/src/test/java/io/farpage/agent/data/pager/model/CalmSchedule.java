@@ -9,8 +9,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One step after the other: each begins when all work that the one before it caused is done. The run ends in the state after the last. A direct
- * read lasts until the program ends it.
+ * One step after the other: each begins when all work that the one before it caused is done. The run ends in the state
+ * after the last. A direct read lasts until the program ends it.
  */
 final class CalmSchedule implements Schedule {
     /** Duty cycles of the agent after which it has no work left. */

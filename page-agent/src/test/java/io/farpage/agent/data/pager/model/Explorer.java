@@ -9,8 +9,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All steps of a small world, in every order: depth first, each run from the start along a schedule whose first part has been run before. A
- * state between two duty cycles that was seen before is not explored again.
+ * All steps of a small world, in every order: depth first, each run from the start along a schedule whose first part
+ * has been run before. A state between two duty cycles that was seen before is not explored again.
  *
  * <p>Each thread carries out a program. The kernel and the network inject no failures.
  */
@@ -91,13 +91,17 @@ final class Explorer implements Schedule {
         return step;
     }
 
-    /** So long that every pause of the agent is over in the next duty cycle; times make no difference between states. */
+    /**
+     * So long that every pause of the agent is over in the next duty cycle; times make no difference between states.
+     */
     @Override
     public long cycleNanos() {
         return World.LONG_NANOS;
     }
 
-    /** A state that was seen before needs no end; a state in which only the agent can take a step must come to its end. */
+    /**
+     * A state that was seen before needs no end; a state in which only the agent can take a step must come to its end.
+     */
     @Override
     public boolean quiesces() {
         return isAtRest;

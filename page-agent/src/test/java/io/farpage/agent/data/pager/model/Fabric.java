@@ -73,7 +73,10 @@ final class Fabric {
         return homes.stream().allMatch(that);
     }
 
-    /** Whether a page lives on another node for which the condition holds; of several homes, on all that are neither dropped nor lost. */
+    /**
+     * Whether a page lives on another node for which the condition holds; of several homes, on all that are neither
+     * dropped nor lost.
+     */
     boolean isAtHomeThat(int page, Predicate<SimulatedHome> is) {
         // Without streams: the model asks for every page after every step.
         boolean anyLives = isAnyLiving(page);
@@ -121,7 +124,10 @@ final class Fabric {
         return isMirrored ? isEvery(home -> home.isLost() || !home.isMember()) : isAny(SimulatedHome::isLost);
     }
 
-    /** Whether the coordinator may drop a home: the agent has asked for it, and another one is left; or it has lost what was copied to it. */
+    /**
+     * Whether the coordinator may drop a home: the agent has asked for it, and another one is left; or it has lost what
+     * was copied to it.
+     */
     boolean canDrop(int number) {
         if (isHome(number, home -> home.isJoining() && (home.isSuspected() || home.isLost()))) {
             return true;
@@ -130,13 +136,19 @@ final class Fabric {
                 && isAny(other -> other != homes.get(number) && other.isMember() && !other.isLost());
     }
 
-    /** Whether the coordinator may drop a home whose lease has run out, while no process has the attachment: another one is left. */
+    /**
+     * Whether the coordinator may drop a home whose lease has run out, while no process has the attachment: another one
+     * is left.
+     */
     boolean canDropForHeir(int number) {
         return isHome(number, SimulatedHome::isMember)
                 && isAny(other -> other != homes.get(number) && other.isMember() && !other.isLost());
     }
 
-    /** The process that had the attachment is cut off: what it has asked for is refused from now on, no home joins, and dropped homes reuse the frames. */
+    /**
+     * The process that had the attachment is cut off: what it has asked for is refused from now on, no home joins, and
+     * dropped homes reuse the frames.
+     */
     void cutOff() {
         isCopied = false;
         homes.forEach(SimulatedHome::forgetSuspicion);
@@ -148,7 +160,10 @@ final class Fabric {
         return joins && isHome(number, SimulatedHome::canJoin) && !isAny(SimulatedHome::isJoining) && !isAnyPageLost();
     }
 
-    /** Whether the coordinator promotes a home that joins: the agent has asked for it, and not all homes are lost, for which the coordinator refuses. */
+    /**
+     * Whether the coordinator promotes a home that joins: the agent has asked for it, and not all homes are lost, for
+     * which the coordinator refuses.
+     */
     boolean canPromote(int number) {
         return isCopied && !isAnyPageLost() && isHome(number, SimulatedHome::isJoining);
     }

@@ -1,23 +1,40 @@
 package io.farpage.agent.data.pager.model;
 
-/** How a world differs from the usual one: a guest on a memory file with pages of 4 KiB, one home on another node, and a kernel that can poison. */
+/**
+ * How a world differs from the usual one: a guest on a memory file with pages of 4 KiB, one home on another node, and a
+ * kernel that can poison.
+ */
 enum Feature {
-    /** The pages on other nodes live on two of them, either of which may fall silent or be lost while the other answers. */
+    /**
+     * The pages on other nodes live on two of them, either of which may fall silent or be lost while the other answers.
+     */
     TWO_HOMES,
     /** The pages on other nodes have two homes each, both with all of them, either of which may fail and be dropped. */
     MIRRORED,
-    /** As {@link #MIRRORED}, and a third node may become a home, or one that was dropped again: it joins, the agent copies the pages, and it is promoted. */
+    /**
+     * As {@link #MIRRORED}, and a third node may become a home, or one that was dropped again: it joins, the agent
+     * copies the pages, and it is promoted.
+     */
     JOINING,
-    /** The guest's memory is private (MAP_PRIVATE): nothing of it is evicted or saved, and a child has a copy of its own. */
+    /**
+     * The guest's memory is private (MAP_PRIVATE): nothing of it is evicted or saved, and a child has a copy of its
+     * own.
+     */
     PRIVATE,
     /** Pages of 2 MiB on hugetlbfs. */
     LARGE_PAGES,
     /** The space is encrypted: pages are sealed at their homes, and each guest seals under another key. */
     SEALED,
-    /** The agent may be killed, and started again: a successor adopts the page table and the messages that were read last. No process forks. */
+    /**
+     * The agent may be killed, and started again: a successor adopts the page table and the messages that were read
+     * last. No process forks.
+     */
     KEPT,
     /** The kernel has no UFFDIO_POISON (Linux before 6.6). */
     NO_POISON,
-    /** The kernel has memory for half as many pages as may be resident. All of them can be evicted: no home is lost or silent. */
+    /**
+     * The kernel has memory for half as many pages as may be resident. All of them can be evicted: no home is lost or
+     * silent.
+     */
     SCARCE_MEMORY
 }

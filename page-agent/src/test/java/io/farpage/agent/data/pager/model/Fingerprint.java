@@ -16,9 +16,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A number for the state of a world between two duty cycles of the agent: from two states with the same number the same steps lead to the same
- * states. Reads every field of the pager, its fetcher and its link, except for times and statistics, on which no step depends, and for what follows
- * from others.
+ * A number for the state of a world between two duty cycles of the agent: from two states with the same number the same
+ * steps lead to the same states. Reads every field of the pager, its fetcher and its link, except for times and
+ * statistics, on which no step depends, and for what follows from others.
  */
 final class Fingerprint {
     private static final Set<String> WITHOUT_EFFECT = Set.of(

@@ -50,13 +50,18 @@ final class FoundSchedulesTest {
                 Step.parse("w0/1 r1/7 . . . . . . g1 . . . g . . . . . g . z1/1"));
     }
 
-    /** The pause after a lack of memory was measured from the time of the fault, and so never ended for a waiting fault. */
+    /**
+     * The pause after a lack of memory was measured from the time of the fault, and so never ended for a waiting fault.
+     */
     @Test
     void shouldServeFaultWhenMemoryIsFreeAgain() {
         Replay.run(new Setup(4, 1, 1, 4, 1, 4, 15), World.SHORT_NANOS, Step.parse("o w"));
     }
 
-    /** A fetched page was dropped on arrival because it had been given up, and the threads that waited for it were not woken. */
+    /**
+     * A fetched page was dropped on arrival because it had been given up, and the threads that waited for it were not
+     * woken.
+     */
     @Test
     void shouldWakeThreadsWhenFetchedPageIsGivenUp() {
         Replay.run(
@@ -82,7 +87,10 @@ final class FoundSchedulesTest {
         Replay.run(new Setup(5, 0, 3, 3, 1, 1, 3), World.SHORT_NANOS, Step.parse("| B0/3 B1/1"));
     }
 
-    /** A fault was served with zeros after the removal of the same batch had been carried out, and the zeros counted as the removed page. */
+    /**
+     * A fault was served with zeros after the removal of the same batch had been carried out, and the zeros counted as
+     * the removed page.
+     */
     @Test
     void shouldHandleRemovalsBeforeFaultsWhenBothAreRead() {
         Replay.run(
@@ -91,7 +99,9 @@ final class FoundSchedulesTest {
                 Step.parse("B0/1 . . w2 . w1 g g . . . . w0/4 g2 b2/4 . . . . g2 g2"));
     }
 
-    /** The completion of a write that had begun before the VMM ended counted as that of the zeros which were to follow. */
+    /**
+     * The completion of a write that had begun before the VMM ended counted as that of the zeros which were to follow.
+     */
     @Test
     void shouldSaveZerosWhenEvictionWriteOfOlderBytesCompletesLate() {
         Replay.run(
@@ -109,7 +119,9 @@ final class FoundSchedulesTest {
                 Step.parse("b2 . . g2 g2 p . w2 . . . . g2 k p . w1"));
     }
 
-    /** A waiting fault was to be served with zeros, and the given-up page that was still in the file was kept instead. */
+    /**
+     * A waiting fault was to be served with zeros, and the given-up page that was still in the file was kept instead.
+     */
     @Test
     void shouldInstallZerosWhenRemovedPageIsStillResident() {
         Replay.run(
@@ -129,7 +141,10 @@ final class FoundSchedulesTest {
                                 + " . . . . . . . . . . . . . c !"));
     }
 
-    /** A page was given up between the fault that found it lost and its poisoning; the page was not poisoned, and the thread not woken. */
+    /**
+     * A page was given up between the fault that found it lost and its poisoning; the page was not poisoned, and the
+     * thread not woken.
+     */
     @Test
     void shouldWakeThreadWhenLostPageIsGivenUpBeforeItIsPoisoned() {
         Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| ! r0/3 . . B1/2"));
@@ -144,7 +159,10 @@ final class FoundSchedulesTest {
                 Step.parse("w0/3 . . . g C0/3"));
     }
 
-    /** A removal that ended within a large page was rounded, and that page stayed clean although the kernel filled a part of it with zeros. */
+    /**
+     * A removal that ended within a large page was rounded, and that page stayed clean although the kernel filled a
+     * part of it with zeros.
+     */
     @Test
     void shouldMarkLargePagesDirtyWhenRemovalEndsWithinThem() {
         Replay.run(
@@ -153,7 +171,10 @@ final class FoundSchedulesTest {
                 Step.parse("w1/5 . . . X2/3"));
     }
 
-    /** A page of private memory was given up, no hugepage was free for zeros, and the page was fetched from its home instead. */
+    /**
+     * A page of private memory was given up, no hugepage was free for zeros, and the page was fetched from its home
+     * instead.
+     */
     @Test
     void shouldNotFetchGivenUpPageWhenNoHugepageIsLeft() {
         Replay.run(
@@ -177,7 +198,10 @@ final class FoundSchedulesTest {
                 Step.parse("r2/2 . . . w1 . . . . . . . w !"));
     }
 
-    /** A VMM was killed while it gave up a part of a page; its child read zeros, and the page was evicted although the home had the earlier bytes. */
+    /**
+     * A VMM was killed while it gave up a part of a page; its child read zeros, and the page was evicted although the
+     * home had the earlier bytes.
+     */
     @Test
     void shouldKeepLargePageWhenVmmIsKilledDuringPartialRemovalAndChildSharesIt() {
         Replay.run(
@@ -195,7 +219,10 @@ final class FoundSchedulesTest {
                 Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 p . . . . . . . . . . c"));
     }
 
-    /** A WRITE that had waited while the link was down made its home count as silent as soon as the link was up, and pages were installed above the limit. */
+    /**
+     * A WRITE that had waited while the link was down made its home count as silent as soon as the link was up, and
+     * pages were installed above the limit.
+     */
     @Test
     void shouldCountHomeAsAnsweringWhenLinkHasJustComeUp() {
         Replay.run(
@@ -204,7 +231,10 @@ final class FoundSchedulesTest {
                 Step.parse("w . h . f . . g . . g h u . . c . . w0/3"));
     }
 
-    /** A page was written to between MADV_DONTNEED and its hole, so the agent evicted it although the link to its home was down. */
+    /**
+     * A page was written to between MADV_DONTNEED and its hole, so the agent evicted it although the link to its home
+     * was down.
+     */
     @Test
     void shouldEvictPageThatIsBeingGivenUpWhenHomeIsLost() {
         Replay.run(
@@ -213,7 +243,10 @@ final class FoundSchedulesTest {
                 Step.parse("| . r2/3 . r1/4 c1 . . !1 . . . . . g1 D0/3 w1/3"));
     }
 
-    /** A page that had arrived and could not be installed kept the only transfer slot, so no page could be written back to make room for it. */
+    /**
+     * A page that had arrived and could not be installed kept the only transfer slot, so no page could be written back
+     * to make room for it.
+     */
     @Test
     void shouldEvictWhenMemoryIsScarceAndArrivedPageHoldsOnlySlot() {
         Replay.run(
@@ -240,7 +273,10 @@ final class FoundSchedulesTest {
                 Step.parse("w0/6 r2/2 . . . . . g2 w2/6 . . i . g . D2/6 . . I . . . . . . g2 g2 . . . i I . ."));
     }
 
-    /** A page had arrived and could not be installed, so its home counted as silent, and a page of this node was installed above the limit. */
+    /**
+     * A page had arrived and could not be installed, so its home counted as silent, and a page of this node was
+     * installed above the limit.
+     */
     @Test
     void shouldCountHomeAsAnsweringWhenArrivedPageWaitsToBeInstalled() {
         Replay.run(
@@ -249,7 +285,10 @@ final class FoundSchedulesTest {
                 Step.parse("| w1 C2/2 . . c w0/2 . h . g2"));
     }
 
-    /** A fault of a page that was installed meanwhile: the page counts as stored to, and so stays resident while pins are held. */
+    /**
+     * A fault of a page that was installed meanwhile: the page counts as stored to, and so stays resident while pins
+     * are held.
+     */
     @Test
     void shouldKeepPageWhenItIsFoundResidentWhilePinsAreHeld() {
         Replay.run(
@@ -258,7 +297,10 @@ final class FoundSchedulesTest {
                 Step.parse("| D1/1 r0/2 . . . . . . g1 w2 . . c . . g2 d2/2 i I . . . g g2 q"));
     }
 
-    /** A page of which a part is given up counts as stored to for a minute, and so stays resident above the limit while pins are held. */
+    /**
+     * A page of which a part is given up counts as stored to for a minute, and so stays resident above the limit while
+     * pins are held.
+     */
     @Test
     void shouldKeepPageOfWhichAPartIsGivenUpWhilePinsAreHeld() {
         Replay.run(
@@ -267,7 +309,10 @@ final class FoundSchedulesTest {
                 Step.parse("| r0/5 d1 . i I . c1 . c . g X0/3 . g g d0/3"));
     }
 
-    /** The VMM punched a page out while it was written back; the agent's successor took it for one that the agent had punched out, and read its old bytes. */
+    /**
+     * The VMM punched a page out while it was written back; the agent's successor took it for one that the agent had
+     * punched out, and read its old bytes.
+     */
     @Test
     void shouldTakeAPageThatIsWrittenBackAndAbsentForZerosWhenTheAgentWasKilled() {
         Replay.run(
@@ -278,7 +323,8 @@ final class FoundSchedulesTest {
     }
 
     /**
-     * All homes were lost when the home that joined had pulled and lacked one noted page, which was resident. The agent read it from a lost home again and again.
+     * All homes were lost when the home that joined had pulled and lacked one noted page, which was resident. The agent
+     * read it from a lost home again and again.
      */
     @Test
     void shouldGiveUpTheHomeThatJoinsWhenTheOthersAreLost() {
@@ -292,8 +338,9 @@ final class FoundSchedulesTest {
     }
 
     /**
-     * The agent was killed after it had written stored zeros home and punched the page out. Its successor read from the table that the page is zeros, and wrote
-     * them home again, sealed anew. Until that WRITE lands, the homes hold an older form that no longer opens; the next successor reads the table, too.
+     * The agent was killed after it had written stored zeros home and punched the page out. Its successor read from the
+     * table that the page is zeros, and wrote them home again, sealed anew. Until that WRITE lands, the homes hold an
+     * older form that no longer opens; the next successor reads the table, too.
      */
     @Test
     void shouldHaveZerosFromTheTableWhileTheyAreWrittenHomeAgain() {

@@ -27,7 +27,10 @@ final class Host {
         this.call = call;
     }
 
-    /** Sets observers of each page that the agent is about to write-protect, and of each that it is about to read from the file. */
+    /**
+     * Sets observers of each page that the agent is about to write-protect, and of each that it is about to read from
+     * the file.
+     */
     void observe(IntConsumer protects, IntConsumer reads) {
         onProtect = protects;
         onRead = reads;
@@ -55,7 +58,10 @@ final class Host {
         call.run();
     }
 
-    /** A call of the agent has been carried out, and the agent has stored nothing since: it may be killed, if another one can adopt what it leaves. */
+    /**
+     * A call of the agent has been carried out, and the agent has stored nothing since: it may be killed, if another
+     * one can adopt what it leaves.
+     */
     void returned() {
         if (setup.has(Feature.KEPT)) {
             call.run();
@@ -76,7 +82,9 @@ final class Host {
         memoryFor = pages;
     }
 
-    /** Whether the installation under way gets memory for so many pages, while so many are in the page cache already. */
+    /**
+     * Whether the installation under way gets memory for so many pages, while so many are in the page cache already.
+     */
     boolean hasMemoryFor(int pages, int cached) {
         boolean isScarce = setup.has(Feature.SCARCE_MEMORY) && cached >= Math.max(1, setup.limit() / 2);
         return !isScarce && memoryFor >= pages;

@@ -13,19 +13,28 @@ final class Invariants {
     /** Longer than the pager pauses after a search that found no victim, and the duty cycle that ends the pause. */
     private static final long TIMEOUT_NANOS = 2 * World.LONG_NANOS;
 
-    /** As long as a page counts as stored to of which a part was given up, from when its thread returned; the agent may have read that later. */
+    /**
+     * As long as a page counts as stored to of which a part was given up, from when its thread returned; the agent may
+     * have read that later.
+     */
     private static final long PART_NANOS = TimeUnit.SECONDS.toNanos(60) + TIMEOUT_NANOS;
 
     private final World world;
     private int highestLimit;
-    /** Pages that may be resident because they were installed while pins were held or a home was silent; it falls as they go, since none replaces them. */
+    /**
+     * Pages that may be resident because they were installed while pins were held or a home was silent; it falls as
+     * they go, since none replaces them.
+     */
     private long letIn;
 
     private boolean heldInCycle;
     /** Whether, in this duty cycle, a home did not answer, so that pages of others may come beyond the limit. */
     private boolean besideSilentHome;
 
-    /** Since when more clean pages have been resident, at the end of every duty cycle, than may be; {@link #NOT_OVER} if they are not. */
+    /**
+     * Since when more clean pages have been resident, at the end of every duty cycle, than may be; {@link #NOT_OVER} if
+     * they are not.
+     */
     private long overSince = NOT_OVER;
 
     /** When a thread last gave up a part of each page. */
@@ -40,7 +49,10 @@ final class Invariants {
         Arrays.fill(partGivenUp, NEVER);
     }
 
-    /** The limit has changed. Pages that were installed under an earlier limit are evicted some time later, so the highest counts. */
+    /**
+     * The limit has changed. Pages that were installed under an earlier limit are evicted some time later, so the
+     * highest counts.
+     */
     void limit(int limit) {
         highestLimit = Math.max(highestLimit, limit);
     }
@@ -56,8 +68,9 @@ final class Invariants {
     }
 
     /**
-     * A page is in at least one place that outlives the agent, and if it is in the memory file, the file has its newest version. That a page
-     * was given up, and so is zeros, only the agent and the table that it may leave know until the zeros are at the home.
+     * A page is in at least one place that outlives the agent, and if it is in the memory file, the file has its newest
+     * version. That a page was given up, and so is zeros, only the agent and the table that it may leave know until the
+     * zeros are at the home.
      */
     void check() {
         steps++;
@@ -100,7 +113,10 @@ final class Invariants {
         return kernel == world.kernel() && world.agent.leavesZeros(page) ? new long[] {0} : world.homes(page);
     }
 
-    /** A page is about to be at its home alone, which must be one that the agent can ask for it, unless the VMM is giving the page up. */
+    /**
+     * A page is about to be at its home alone, which must be one that the agent can ask for it, unless the VMM is
+     * giving the page up.
+     */
     void dropped(int page) {
         if (!world.truth().isBeingRemoved(page) && world.fabric.isAtHomeThat(page, home -> !home.isUp())) {
             throw new AssertionError("page " + page + " is evicted as clean although the link to its home is down");
@@ -130,9 +146,10 @@ final class Invariants {
     }
 
     /**
-     * A duty cycle of the agent has ended. While pins are held, pages are installed whatever the limit is, and pages that were not stored to are
-     * evicted again, until the limit holds or only pages that were stored to are resident, unless pins may last or a page waits for being copied to a home that joins.
-     * Once no pin is held, no page is installed until the limit holds.
+     * A duty cycle of the agent has ended. While pins are held, pages are installed whatever the limit is, and pages
+     * that were not stored to are evicted again, until the limit holds or only pages that were stored to are resident,
+     * unless pins may last or a page waits for being copied to a home that joins. Once no pin is held, no page is
+     * installed until the limit holds.
      */
     void cycleEnded(long now) {
         if (world.isPrivate()) {

@@ -26,7 +26,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A home that gives other pages than the agent has sealed: they are poisoned, and no thread ever sees what they hold. */
+/**
+ * A home that gives other pages than the agent has sealed: they are poisoned, and no thread ever sees what they hold.
+ */
 class LyingHomeTest {
     private static final int PAGES = 4;
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

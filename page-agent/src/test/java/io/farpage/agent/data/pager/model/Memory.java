@@ -4,7 +4,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 
-/** Pages in the pool. The first word of a page is its version, and the rest of it zeros; so version 0 is a page of zeros. */
+/**
+ * Pages in the pool. The first word of a page is its version, and the rest of it zeros; so version 0 is a page of
+ * zeros.
+ */
 final class Memory {
     static final int PAGE = 4096;
     static final int LARGE_PAGE = 2 << 20;

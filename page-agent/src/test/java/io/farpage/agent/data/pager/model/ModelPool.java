@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to make than a world. Its
- * frames are of 4 KiB, as an agent's are.
+ * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to
+ * make than a world. Its frames are of 4 KiB, as an agent's are.
  */
 final class ModelPool {
     static final String NODE = "a";

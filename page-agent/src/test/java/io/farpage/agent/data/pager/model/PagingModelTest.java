@@ -23,8 +23,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /**
- * A page is at every moment in at least one place, and a reader never sees an old version. Random schedules print their seed when they fail
- * and the shortest schedule that was found to fail; {@code -Dfarpage.seed} and {@code -Dfarpage.runs} repeat them.
+ * A page is at every moment in at least one place, and a reader never sees an old version. Random schedules print their
+ * seed when they fail and the shortest schedule that was found to fail; {@code -Dfarpage.seed} and
+ * {@code -Dfarpage.runs} repeat them.
  */
 @Tag("portable")
 final class PagingModelTest {

@@ -8,8 +8,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The VMM with its threads, and the child that it may have: a process with one thread and the same memory, or a copy of it. If the VMM ends
- * first, a child with the same memory replaces it.
+ * The VMM with its threads, and the child that it may have: a process with one thread and the same memory, or a copy of
+ * it. If the VMM ends first, a child with the same memory replaces it.
  */
 final class Processes {
     private final Truth truth;
@@ -36,7 +36,10 @@ final class Processes {
         return truth;
     }
 
-    /** Gives each memory, and what may be read from it, to an action: the file's, or the private ones of processes that live. */
+    /**
+     * Gives each memory, and what may be read from it, to an action: the file's, or the private ones of processes that
+     * live.
+     */
     void eachMemory(BiConsumer<SimulatedKernel, Truth> action) {
         if (!isPrivate || vmm.isAlive()) {
             action.accept(vmm, truth);
@@ -170,7 +173,9 @@ final class Processes {
         }
     }
 
-    /** The call returns to the caller. Once the part of a resident page is zeros, its earlier bytes must not come back. */
+    /**
+     * The call returns to the caller. Once the part of a resident page is zeros, its earlier bytes must not come back.
+     */
     private static void returnedFromPartialRemoval(int page, GuestThread thread) {
         SimulatedMemory memory = thread.kernel.memory();
         if (memory.isCached(page)) {
@@ -179,8 +184,8 @@ final class Processes {
     }
 
     /**
-     * The VMM is killed, or the child in its place. A child that is being forked dies with it; another one lives on, and replaces the VMM if
-     * the memory is the same.
+     * The VMM is killed, or the child in its place. A child that is being forked dies with it; another one lives on,
+     * and replaces the VMM if the memory is the same.
      */
     void end() {
         SimulatedKernel sharer = isPrivate ? null : child;
@@ -206,12 +211,14 @@ final class Processes {
     }
 
     /**
-     * A VMM that is killed before it punches a hole leaves the page in the file until the file is closed; the model punches it at once.
+     * A VMM that is killed before it punches a hole leaves the page in the file until the file is closed; the model
+     * punches it at once.
      *
-     * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent reads no event of it. So a
-     * page of which a part is given up may be evicted as it was before. That is allowed, as it is for a page that is given up as a whole: the
-     * call has not returned, and no thread of the process lives on that could have relied on the zeros. A child with the same memory may read
-     * the zeros in the page that is still resident; from then on it must read nothing else.
+     * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent reads no
+     * event of it. So a page of which a part is given up may be evicted as it was before. That is allowed, as it is for
+     * a page that is given up as a whole: the call has not returned, and no thread of the process lives on that could
+     * have relied on the zeros. A child with the same memory may read the zeros in the page that is still resident;
+     * from then on it must read nothing else.
      */
     private void kill(SimulatedKernel process) {
         for (GuestThread thread : threads) {

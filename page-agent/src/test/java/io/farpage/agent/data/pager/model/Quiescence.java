@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Brings a world to its end: no failure is injected any more, transfers and threads come to rest, and the guest ends. While a home is silent or
- * lost, all pages and threads that do not need it must come to rest.
+ * Brings a world to its end: no failure is injected any more, transfers and threads come to rest, and the guest ends.
+ * While a home is silent or lost, all pages and threads that do not need it must come to rest.
  */
 final class Quiescence {
     /** Rounds within which a world comes to rest. */
@@ -18,7 +18,9 @@ final class Quiescence {
     /** Longer than a home may be silent before the agent no longer counts on it. */
     private static final long SILENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /** Longer than eviction pauses after a child's removal, and than a page stays resident of which a part was given up. */
+    /**
+     * Longer than eviction pauses after a child's removal, and than a page stays resident of which a part was given up.
+     */
     private static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(61);
 
     /** A home that joins and cannot be reached is dropped within the rounds. */
@@ -81,10 +83,11 @@ final class Quiescence {
     }
 
     /**
-     * Lets so much time pass that all pages can be evicted again. A thread that gives up pages continues when the agent has read the event, but
-     * the agent handles a bounded number of pages in a duty cycle, so some cycles pass until the last page is in its table. The time of a page
-     * begins then. A later beginning is safe, because the page only stays resident longer. In a running agent these duty cycles take
-     * microseconds, since a pager that is behind needs polling.
+     * Lets so much time pass that all pages can be evicted again. A thread that gives up pages continues when the agent
+     * has read the event, but the agent handles a bounded number of pages in a duty cycle, so some cycles pass until
+     * the last page is in its table. The time of a page begins then. A later beginning is safe, because the page only
+     * stays resident longer. In a running agent these duty cycles take microseconds, since a pager that is behind needs
+     * polling.
      */
     private void passRemovalTime() {
         world.pass(World.LONG_NANOS);
@@ -146,9 +149,9 @@ final class Quiescence {
     }
 
     /**
-     * Whether a direct read waits for ever for a page that is lost, because the kernel cannot poison. It may have pinned other pages before,
-     * which a device then writes to past their protection. So the agent keeps every page that was stored to, even above the limit: otherwise the
-     * device's bytes could be lost.
+     * Whether a direct read waits for ever for a page that is lost, because the kernel cannot poison. It may have
+     * pinned other pages before, which a device then writes to past their protection. So the agent keeps every page
+     * that was stored to, even above the limit: otherwise the device's bytes could be lost.
      */
     private boolean isDirectReadStuck() {
         return world.setup.has(Feature.NO_POISON)
@@ -166,11 +169,12 @@ final class Quiescence {
     }
 
     /**
-     * Whether every page that counts as lost is poisoned, and no other, so that no later reader waits. The agent may need some duty cycles
-     * for that although no thread waits any more. A page that is found to be lost while it is prefetched is poisoned in the next cycle, and the
-     * kernel carries a removal of several pages out, which removes the poison, before the whole removal is in the agent's table. A thread that
-     * reads in between waits for these cycles, and the shard may not sleep before them. A successor of an agent that was killed before it poisoned a page does that
-     * when a thread touches the page.
+     * Whether every page that counts as lost is poisoned, and no other, so that no later reader waits. The agent may
+     * need some duty cycles for that although no thread waits any more. A page that is found to be lost while it is
+     * prefetched is poisoned in the next cycle, and the kernel carries a removal of several pages out, which removes
+     * the poison, before the whole removal is in the agent's table. A thread that reads in between waits for these
+     * cycles, and the shard may not sleep before them. A successor of an agent that was killed before it poisoned a
+     * page does that when a thread touches the page.
      */
     private boolean areLostPagesPoisoned() {
         if (world.setup.has(Feature.NO_POISON)
@@ -235,7 +239,10 @@ final class Quiescence {
         }
     }
 
-    /** Runs the threads as on processors of their own: a thread that was woken touches its page before the agent's next call. */
+    /**
+     * Runs the threads as on processors of their own: a thread that was woken touches its page before the agent's next
+     * call.
+     */
     void runThreads() {
         for (GuestThread thread : List.copyOf(world.threads)) {
             if (World.canRun(thread)) {

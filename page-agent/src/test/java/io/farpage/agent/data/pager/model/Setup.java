@@ -57,7 +57,9 @@ record Setup(
         return has(Feature.MIRRORED) || has(Feature.JOINING);
     }
 
-    /** The first page of the second home on another node; all remote pages are the first home's if there is only one. */
+    /**
+     * The first page of the second home on another node; all remote pages are the first home's if there is only one.
+     */
     int secondHomeFrom() {
         return has(Feature.TWO_HOMES) ? remotePages() / 2 : remotePages();
     }
@@ -103,7 +105,9 @@ record Setup(
                 features);
     }
 
-    /** A limit at which pages stay some time and the agent shares frames among homes, and threads enough to exceed it. */
+    /**
+     * A limit at which pages stay some time and the agent shares frames among homes, and threads enough to exceed it.
+     */
     private static Setup roomy(SplittableRandom random, Set<Feature> features) {
         int pages = random.nextInt(24, 41);
         return new Setup(

@@ -5,8 +5,8 @@ import io.farpage.agent.data.pager.SpaceMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The coordinator, and the control plane of the agent that talks to it: decides on which homes the pages live. Each decision makes another map, which the
- * pager finds in its next duty cycle.
+ * The coordinator, and the control plane of the agent that talks to it: decides on which homes the pages live. Each
+ * decision makes another map, which the pager finds in its next duty cycle.
  */
 final class SimulatedCoordinator {
     private static final long DROP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -128,8 +128,9 @@ final class SimulatedCoordinator {
     }
 
     /**
-     * Passes the attachment on when the homes have cut the killed process off. Before, it may have carried out a promotion that the process
-     * has asked for, and dropped a home whose lease has run out. No home joins any more, and frames of dropped homes are reused.
+     * Passes the attachment on when the homes have cut the killed process off. Before, it may have carried out a
+     * promotion that the process has asked for, and dropped a home whose lease has run out. No home joins any more, and
+     * frames of dropped homes are reused.
      */
     void passOn(Step kill) {
         if (!setup.isMirrored()) {

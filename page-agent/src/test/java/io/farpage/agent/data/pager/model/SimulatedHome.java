@@ -86,7 +86,10 @@ final class SimulatedHome {
         return isUp() && !isSilent && !isLost;
     }
 
-    /** Records the time if the home has answered, or has nothing to answer, since the last call. Called before time passes. */
+    /**
+     * Records the time if the home has answered, or has nothing to answer, since the last call. Called before time
+     * passes.
+     */
     void observe(long nowNanos) {
         boolean isIdle = network.underWay().isEmpty() && (queuePair == null || !queuePair.hasPrepared());
         if (isIdle || network.answers() != answers) {
@@ -112,7 +115,10 @@ final class SimulatedHome {
                 new Connection(fresh, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts)));
     }
 
-    /** The agent was killed. Its WRITEs may still arrive until the home has cut it off, which it does before it makes a link to the successor. */
+    /**
+     * The agent was killed. Its WRITEs may still arrive until the home has cut it off, which it does before it makes a
+     * link to the successor.
+     */
     void succeed(Shard successor) {
         if (queuePair != null) {
             queuePair.kill();
@@ -214,7 +220,10 @@ final class SimulatedHome {
         network.joins(false);
     }
 
-    /** The agent has nothing under way to this home, which it was told is dropped: the home gives the frames to another space. */
+    /**
+     * The agent has nothing under way to this home, which it was told is dropped: the home gives the frames to another
+     * space.
+     */
     void reuse() {
         membership = Membership.FREE;
         network.joins(false);

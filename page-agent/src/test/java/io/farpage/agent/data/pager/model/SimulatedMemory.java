@@ -7,7 +7,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The pages of a memory file, which all address spaces have, or the private ones of one address space, which no file backs. */
+/**
+ * The pages of a memory file, which all address spaces have, or the private ones of one address space, which no file
+ * backs.
+ */
 final class SimulatedMemory implements GuestFile, PresentPages {
     private final Host host;
     private final int pageBytes;
@@ -16,7 +19,10 @@ final class SimulatedMemory implements GuestFile, PresentPages {
     private final int[] frames;
     /** Whether a page was installed protected, and neither it nor its protection was touched since. */
     private final boolean[] isUntouched;
-    /** By page: whether an installation was refused because the page exists, so that the agent cannot know whether it was stored to. */
+    /**
+     * By page: whether an installation was refused because the page exists, so that the agent cannot know whether it
+     * was stored to.
+     */
     private final boolean[] isFound;
 
     private final List<SimulatedKernel> mappers = new ArrayList<>();
@@ -116,7 +122,10 @@ final class SimulatedMemory implements GuestFile, PresentPages {
         mappers.forEach(space -> space.unmap(page));
     }
 
-    /** Fills a part of a page with zeros, as fallocate(2) does of a large page that is in the file, whatever its protection. */
+    /**
+     * Fills a part of a page with zeros, as fallocate(2) does of a large page that is in the file, whatever its
+     * protection.
+     */
     void zeroPart(int page) {
         if (cached[page] && content[page] != 0) {
             store(page, content[page] | Memory.PART_REMOVED);

@@ -16,9 +16,9 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A home and the link to it. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
- * completions come in the order of posting. A WRITE whose link broke may still reach the home, until the home has a new queue pair, which it
- * makes only after it has closed the old one.
+ * A home and the link to it. Each page of a transfer is carried out at a moment of its own, in any order, between
+ * posting and completion; completions come in the order of posting. A WRITE whose link broke may still reach the home,
+ * until the home has a new queue pair, which it makes only after it has closed the old one.
  */
 final class SimulatedNetwork extends PolledQueue {
     static final long INCARNATION = 7;
@@ -231,7 +231,9 @@ final class SimulatedNetwork extends PolledQueue {
         completions.clear();
     }
 
-    /** The home revokes access to its frames and gives them to another space. The agent must have polled all its WRITEs. */
+    /**
+     * The home revokes access to its frames and gives them to another space. The agent must have polled all its WRITEs.
+     */
     void reuse() {
         if (underWay.stream().anyMatch(Transfer::write) || completions.stream().anyMatch(Completion::write)) {
             throw new AssertionError("a WRITE to " + node + " is under way although the agent has acknowledged that "

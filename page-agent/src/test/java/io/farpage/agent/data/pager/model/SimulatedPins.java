@@ -8,13 +8,15 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * Inspections of the VMM for pins. An inspection finds the direct reads that are under way from its beginning to its end and misses all
- * others. Inspections take no time, or, if they are slow, begin and end as steps of the schedule.
+ * Inspections of the VMM for pins. An inspection finds the direct reads that are under way from its beginning to its
+ * end and misses all others. Inspections take no time, or, if they are slow, begin and end as steps of the schedule.
  */
 final class SimulatedPins implements Pins {
     private final boolean slow;
     private final Supplier<List<GuestThread>> threads;
-    /** Of the inspection under way: threads that were in a direct read when it began, and which read of theirs that was. */
+    /**
+     * Of the inspection under way: threads that were in a direct read when it began, and which read of theirs that was.
+     */
     private final Map<GuestThread, Integer> pinning = new HashMap<>();
 
     private boolean underWay;

@@ -2,7 +2,10 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.SpaceMap;
 
-/** The copy that a home makes itself while it joins: page after page from any of the other homes, as soon as the agent notes what it writes. */
+/**
+ * The copy that a home makes itself while it joins: page after page from any of the other homes, as soon as the agent
+ * notes what it writes.
+ */
 final class SimulatedPull {
     private final int pages;
     private SpaceMap.Pull state;

@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** A queue pair in RTS, of a simulated network. It throws for operations that no pager uses, such as SEND or atomics. */
+/**
+ * A queue pair in RTS, of a simulated network. It throws for operations that no pager uses, such as SEND or atomics.
+ */
 final class SimulatedQueuePair implements QueuePair {
     private static final int SPACE = 64;
 

@@ -14,8 +14,9 @@ import java.util.Optional;
 import org.opentest4j.TestAbortedException;
 
 /**
- * The seal of an encrypted space, with real keys and tags, over several guests. A page of the model is its first word, so that is what is sealed of it.
- * There is one world at a time, and what one has taken of the system's memory is given back when the next one begins.
+ * The seal of an encrypted space, with real keys and tags, over several guests. A page of the model is its first word,
+ * so that is what is sealed of it. There is one world at a time, and what one has taken of the system's memory is given
+ * back when the next one begins.
  */
 final class SimulatedSeal {
     /** What a home has that does not open. */

@@ -23,7 +23,10 @@ record Step(Kind kind, int first, int second) {
         WRITE('w'),
         /** An idle guest thread begins to store zeros. */
         ZERO('z'),
-        /** An idle guest thread begins a direct read into a page. When it continues with the page pinned, the device has written. */
+        /**
+         * An idle guest thread begins a direct read into a page. When it continues with the page pinned, the device has
+         * written.
+         */
         DIRECT('d'),
         /** An inspection of pins begins. */
         INSPECT('i'),
@@ -33,13 +36,21 @@ record Step(Kind kind, int first, int second) {
         REMOVE('b'),
         /** An idle guest thread begins to give up a page and the one after it. */
         REMOVE_TWO('B'),
-        /** An idle guest thread begins to give up a page with MADV_DONTNEED, and then punches it out of the file with fallocate(2). */
+        /**
+         * An idle guest thread begins to give up a page with MADV_DONTNEED, and then punches it out of the file with
+         * fallocate(2).
+         */
         DISCARD('D'),
         /** An idle guest thread begins to give up a part of a large page. */
         REMOVE_PART('C'),
-        /** An idle guest thread begins to give up the second half of a large page, the page after it, and the first half of the next. */
+        /**
+         * An idle guest thread begins to give up the second half of a large page, the page after it, and the first half
+         * of the next.
+         */
         REMOVE_ACROSS('X'),
-        /** An idle thread of the VMM begins to fork a child, which has the same memory, or a copy of it, and a thread. */
+        /**
+         * An idle thread of the VMM begins to fork a child, which has the same memory, or a copy of it, and a thread.
+         */
         FORK('y'),
         /** The child is killed. */
         CHILD_END('x'),
@@ -85,13 +96,16 @@ record Step(Kind kind, int first, int second) {
         PULL('n'),
         /** The home that joins has copied all pages, and the coordinator says so. */
         PULL_END('N'),
-        /** The coordinator promotes the home that joins, as the agent has asked; beside the others, or in place of the one named second, counted from 1. */
+        /**
+         * The coordinator promotes the home that joins, as the agent has asked; beside the others, or in place of the
+         * one named second, counted from 1.
+         */
         PROMOTE('P'),
         /** The VMM is killed. */
         END('e'),
         /**
-         * The agent is killed, and another one adopts what it has left. First 1: a promotion that the agent has asked for is carried out before. Second: a
-         * home, counted from 1, is dropped meanwhile, since its lease has run out.
+         * The agent is killed, and another one adopts what it has left. First 1: a promotion that the agent has asked
+         * for is carried out before. Second: a home, counted from 1, is dropped meanwhile, since its lease has run out.
          */
         KILL('K'),
         /** Transfers under way end, the guest ends, and another one begins with the same pages. */

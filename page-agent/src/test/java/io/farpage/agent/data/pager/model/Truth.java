@@ -8,8 +8,8 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What each page may hold: what was last stored, or zeros once it was given up. While a removal is under way, from its call to its
- * return, both may be found; once zeros were found, the earlier bytes must not come back.
+ * What each page may hold: what was last stored, or zeros once it was given up. While a removal is under way, from its
+ * call to its return, both may be found; once zeros were found, the earlier bytes must not come back.
  */
 final class Truth {
     /**
@@ -124,8 +124,8 @@ final class Truth {
     }
 
     /**
-     * A call of madvise(2) gives up pages, and parts of others. What is given up of a part reads as zeros, or as it was if the page was not
-     * resident.
+     * A call of madvise(2) gives up pages, and parts of others. What is given up of a part reads as zeros, or as it was
+     * if the page was not resident.
      */
     Removal remove(int first, int count, List<Integer> parts) {
         Removal removal = new Removal(first, count, parts, versions.incrementAndGet());

@@ -10,9 +10,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A guest, its agent, homes and the network between them. One of them takes a step at a time, in the order of a schedule. The agent is the real
- * pager on a real shard; other steps happen between its duty cycles and before each of its calls into the kernel. After every step the
- * {@link Invariants} are checked. One thread.
+ * A guest, its agent, homes and the network between them. One of them takes a step at a time, in the order of a
+ * schedule. The agent is the real pager on a real shard; other steps happen between its duty cycles and before each of
+ * its calls into the kernel. After every step the {@link Invariants} are checked. One thread.
  */
 final class World {
     /** The most staging memory that a setup may have, pages. */
@@ -45,7 +45,10 @@ final class World {
     private long now = 1;
     private boolean isQuiescing;
 
-    /** Pages that were resident when the agent learnt that their home is lost, and that the guest has not given up since. */
+    /**
+     * Pages that were resident when the agent learnt that their home is lost, and that the guest has not given up
+     * since.
+     */
     private final boolean[] onlyCopy;
 
     World(Setup setup, Schedule schedule) {
@@ -266,7 +269,10 @@ final class World {
         agent.handleNotices();
     }
 
-    /** Lets time pass, of which {@link SilenceClock#MAX_STEP_NANOS} at most count as silence, and runs duty cycles until the agent has read the clock. */
+    /**
+     * Lets time pass, of which {@link SilenceClock#MAX_STEP_NANOS} at most count as silence, and runs duty cycles until
+     * the agent has read the clock.
+     */
     void pass(long nanos) {
         now += nanos;
         for (int i = 0; i < CYCLES_TO_HOUSEKEEPING; i++) {

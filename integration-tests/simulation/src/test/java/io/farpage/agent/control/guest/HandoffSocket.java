@@ -5,6 +5,7 @@ import io.farpage.it.simulation.engine.Descriptors;
 import io.farpage.it.simulation.guest.Handoffs;
 import io.farpage.linux.Errno;
 import io.farpage.linux.EventFd;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -17,9 +18,11 @@ final class HandoffSocket implements AutoCloseable {
         this.path = path;
     }
 
-    static HandoffSocket listen(Path path, SocketAccess access) {
+    static HandoffSocket listen(Path path, SocketAccess access) throws IOException {
         HandoffSocket socket = new HandoffSocket(path);
-        Handoffs.listen(path, () -> socket.wake.signal(Errno.create()));
+        if (!Handoffs.listen(path, () -> socket.wake.signal(Errno.create()))) {
+            throw new IOException("cannot listen on " + path + ": a process does so already");
+        }
         return socket;
     }
 

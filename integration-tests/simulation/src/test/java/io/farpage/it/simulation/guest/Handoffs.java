@@ -1,5 +1,7 @@
 package io.farpage.it.simulation.guest;
 
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -13,7 +15,7 @@ import java.util.function.Consumer;
 public final class Handoffs {
     private static final Map<Path, Listener> LISTENERS = new HashMap<>();
 
-    private record Listener(Runnable wake, Deque<Message> messages) {}
+    private record Listener(Node node, Runnable wake, Deque<Message> messages) {}
 
     /**
      * What a VMM sends.
@@ -28,8 +30,14 @@ public final class Handoffs {
 
     private Handoffs() {}
 
-    public static void listen(Path path, Runnable wake) {
-        LISTENERS.put(path, new Listener(wake, new ArrayDeque<>()));
+    /** Listens; false if a process does so already. */
+    public static boolean listen(Path path, Runnable wake) {
+        Listener before = LISTENERS.get(path);
+        if (before != null && !before.node().isDead()) {
+            return false;
+        }
+        LISTENERS.put(path, new Listener(Engine.get().running(), wake, new ArrayDeque<>()));
+        return true;
     }
 
     public static void stop(Path path) {

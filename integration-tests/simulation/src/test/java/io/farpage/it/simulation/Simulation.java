@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /**
- * Runs a cluster under simulation: {@code make simulate ARGS='--seed 7 --seconds 60'}. Prints the seed first; a failure prints the last steps, and the same
- * seed fails in the same way again.
+ * Runs a cluster under simulation: {@code make simulate ARGS='--seed 7 --seconds 60'}. Prints the seed first; a failure
+ * prints the last steps, and the same seed fails in the same way again.
  */
 public final class Simulation {
     private static final AtomicInteger runs = new AtomicInteger();

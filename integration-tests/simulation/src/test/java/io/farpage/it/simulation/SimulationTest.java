@@ -15,7 +15,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A whole cluster in one JVM, from a seed: every page is as its guest stored it, and everything is well again after faults. */
+/**
+ * A whole cluster in one JVM, from a seed: every page is as its guest stored it, and everything is well again after
+ * faults.
+ */
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");

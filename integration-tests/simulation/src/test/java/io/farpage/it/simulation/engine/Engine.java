@@ -14,8 +14,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual time, and one runnable thread at a time: which one is decided by the seed. All threads of the simulated processes are virtual threads whose
- * carrier is the thread that calls {@link #run}. Time passes when no thread can run, and a little with each step.
+ * Virtual time, and one runnable thread at a time: which one is decided by the seed. All threads of the simulated
+ * processes are virtual threads whose carrier is the thread that calls {@link #run}. Time passes when no thread can
+ * run, and a little with each step.
  */
 public final class Engine {
     /** Monotonic time at the beginning, so that no clock is near zero. */

@@ -42,7 +42,10 @@ import java.util.stream.Collectors;
 import org.eclipse.jetty.io.EndPoint;
 import org.jspecify.annotations.Nullable;
 
-/** What the project's classes call instead of the JDK and the kernel. The parameters are those of the methods that are replaced. */
+/**
+ * What the project's classes call instead of the JDK and the kernel. The parameters are those of the methods that are
+ * replaced.
+ */
 @SuppressWarnings({"unchecked", "checkstyle:MethodName"})
 public final class Hooks {
     /** The time of day at the beginning of each simulation. */

@@ -4,7 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 
-/** A process of the simulated cluster: its threads run one at a time, may stand still together, and are gone together when it is killed. */
+/**
+ * A process of the simulated cluster: its threads run one at a time, may stand still together, and are gone together
+ * when it is killed.
+ */
 public final class Node {
     private final Engine engine;
     private final String name;

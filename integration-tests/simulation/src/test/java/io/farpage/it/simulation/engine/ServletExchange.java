@@ -206,7 +206,7 @@ final class ServletExchange {
 
         @Override
         public void setReadListener(ReadListener listener) {
-            throw new UnsupportedOperationException();
+            throw new UnsupportedOperationException("the body of a simulated request is read by blocking");
         }
     }
 
@@ -228,7 +228,7 @@ final class ServletExchange {
 
         @Override
         public void setWriteListener(WriteListener listener) {
-            throw new UnsupportedOperationException();
+            throw new UnsupportedOperationException("the body of a simulated answer is written by blocking");
         }
     }
 }

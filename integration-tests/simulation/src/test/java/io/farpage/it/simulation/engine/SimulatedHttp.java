@@ -289,12 +289,12 @@ public final class SimulatedHttp extends HttpClient {
 
     @Override
     public SSLContext sslContext() {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("the simulated network has no TLS");
     }
 
     @Override
     public SSLParameters sslParameters() {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("the simulated network has no TLS");
     }
 
     @Override

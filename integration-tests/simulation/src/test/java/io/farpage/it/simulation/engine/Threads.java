@@ -4,7 +4,10 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.util.concurrent.Executor;
 
-/** Virtual threads that a scheduler of our own runs. The JDK has a constructor for that, for tests, which it does not export. */
+/**
+ * Virtual threads that a scheduler of our own runs. The JDK has a constructor for that, for tests, which it does not
+ * export.
+ */
 final class Threads {
     private static final Constructor<?> BUILDER = builder();
 

@@ -7,7 +7,10 @@ import java.util.Random;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
-/** A virtual machine: its memory, its threads, and what they have stored, against which everything they load is compared. */
+/**
+ * A virtual machine: its memory, its threads, and what they have stored, against which everything they load is
+ * compared.
+ */
 public final class Guest {
     private static int numbers;
 

@@ -18,9 +18,10 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The memory of a guest, registered with a userfaultfd for missing and write-protect faults, and the file behind it, as the kernel of the pager's model has
- * them: a page is in the file or not, mapped or not, and protected by a bit that outlives its removal. A page holds one number, in its first and last
- * words. Between two calls of the agent guest threads run.
+ * The memory of a guest, registered with a userfaultfd for missing and write-protect faults, and the file behind it, as
+ * the kernel of the pager's model has them: a page is in the file or not, mapped or not, and protected by a bit that
+ * outlives its removal. A page holds one number, in its first and last words. Between two calls of the agent guest
+ * threads run.
  */
 public final class GuestKernel {
     static final long BASE = 0x7f00_0000_0000L;

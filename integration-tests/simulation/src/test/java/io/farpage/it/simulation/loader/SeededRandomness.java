@@ -5,7 +5,10 @@ import java.security.SecureRandomSpi;
 import java.security.Security;
 import java.util.Random;
 
-/** Makes every {@code SecureRandom} of this JVM draw from the seed of the simulation: keys, incarnations, serial numbers. */
+/**
+ * Makes every {@code SecureRandom} of this JVM draw from the seed of the simulation: keys, incarnations, serial
+ * numbers.
+ */
 public final class SeededRandomness extends SecureRandomSpi {
     private static final long serialVersionUID = 1;
     private static Random random = new Random(0);

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Loads the project's classes anew for each simulation, with time, threads, locks and chance taken from its engine. So a simulation begins with fresh
- * static state, and the main code has no seams for it.
+ * Loads the project's classes anew for each simulation, with time, threads, locks and chance taken from its engine. So
+ * a simulation begins with fresh static state, and the main code has no seams for it.
  */
 public final class SimulationLoader extends ClassLoader {
     private static final String OWN = "io.farpage.";

@@ -36,7 +36,10 @@ final class Transformer {
     private static final ClassDesc MONITORS = ClassDesc.of("io.farpage.it.simulation.engine.Monitors");
     private static final MethodTypeDesc OF_OBJECT = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_Object);
 
-    /** What iterates in the order of hash codes, which are those of identities for some keys, and what iterates in the order of insertion. */
+    /**
+     * What iterates in the order of hash codes, which are those of identities for some keys, and what iterates in the
+     * order of insertion.
+     */
     private static final Map<String, ClassDesc> LINKED = Map.of(
             "java/util/HashMap", ClassDesc.of("java.util.LinkedHashMap"),
             "java/util/HashSet", ClassDesc.of("java.util.LinkedHashSet"));

@@ -89,12 +89,12 @@ final class SimulatedDomain implements ProtectionDomain {
     @Override
     public QueuePair createQueuePair(
             CompletionQueue sendQueue, CompletionQueue receiveQueue, SharedReceiveQueue shared, QpOptions options) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("agents have no shared receive queues");
     }
 
     @Override
     public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("agents have no shared receive queues");
     }
 
     @Override

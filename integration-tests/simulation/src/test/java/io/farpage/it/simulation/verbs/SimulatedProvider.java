@@ -7,7 +7,9 @@ import io.farpage.verbs.VerbsProvider;
 import java.util.List;
 import java.util.Set;
 
-/** Verbs over a simulated network. Its one device is served by its process: while that stands still it answers nothing. */
+/**
+ * Verbs over a simulated network. Its one device is served by its process: while that stands still it answers nothing.
+ */
 public final class SimulatedProvider implements VerbsProvider {
     private static final String DEVICE = "soft0";
 

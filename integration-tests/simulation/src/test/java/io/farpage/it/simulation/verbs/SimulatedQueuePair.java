@@ -24,10 +24,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A queue pair. A request travels, is executed at the peer in the order of posting, and its answer travels back. A WRITE that was sent may be executed after
- * its queue pair has failed here, as long as the peer's queue pair is not closed.
+ * A queue pair. A request travels, is executed at the peer in the order of posting, and its answer travels back. A
+ * WRITE that was sent may be executed after its queue pair has failed here, as long as the peer's queue pair is not
+ * closed.
  */
 final class SimulatedQueuePair implements QueuePair {
+    private static final String NOT_OF_AGENTS = "agents post READs and WRITEs alone";
+
     /** Addresses are those of pools, which stay mapped until the simulation ends. */
     @SuppressWarnings("restricted") // SAFETY: a request is executed after its key, and with it its range, was checked.
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
@@ -374,47 +377,47 @@ final class SimulatedQueuePair implements QueuePair {
     @Override
     public void prepareWriteWithImm(
             long wrId, long local, int length, int lkey, long address, int rkey, int immediate, int flags) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void prepareSend(long wrId, long local, int length, int lkey, int flags) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void prepareSendWithImm(long wrId, long local, int length, int lkey, int immediate, int flags) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void prepareCompareAndSwap(
             long wrId, long local, int lkey, long address, int rkey, long expected, long desired, int flags) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void prepareFetchAndAdd(long wrId, long local, int lkey, long address, int rkey, long addend, int flags) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void appendSge(long local, int length, int lkey) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void prepareRecv(long wrId, long local, int length, int lkey) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void appendRecvSge(long local, int length, int lkey) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
     public void postRecv() {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 }

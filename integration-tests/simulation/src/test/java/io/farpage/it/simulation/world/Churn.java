@@ -4,7 +4,10 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.guest.Guest;
 
-/** Guests that come and go on one host: each in a space of its own, which is deleted afterwards, so that frames pass from one space to the next. */
+/**
+ * Guests that come and go on one host: each in a space of its own, which is deleted afterwards, so that frames pass
+ * from one space to the next.
+ */
 final class Churn {
     private static final long SECOND = 1_000_000_000L;
 

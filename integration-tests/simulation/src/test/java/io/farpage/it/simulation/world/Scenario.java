@@ -31,7 +31,10 @@ import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What happens in a simulation: a cluster forms, guests run, faults come, faults stop, and everything must be well again. */
+/**
+ * What happens in a simulation: a cluster forms, guests run, faults come, faults stop, and everything must be well
+ * again.
+ */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
     private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
@@ -176,7 +179,10 @@ public final class Scenario {
         return true;
     }
 
-    /** Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator knows of every agent that was killed. */
+    /**
+     * Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator
+     * knows of every agent that was killed.
+     */
     boolean isWhole() {
         try {
             for (io.farpage.coordinator.model.Node node : client.nodes()) {

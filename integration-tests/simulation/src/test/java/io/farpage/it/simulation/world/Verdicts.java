@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the system decides about its members must have a reason: a home without a fault is not dropped, and a node without one does not fail. */
+/**
+ * What the system decides about its members must have a reason: a home without a fault is not dropped, and a node
+ * without one does not fail.
+ */
 final class Verdicts {
     private static final Pattern DROPPED = Pattern.compile("node (\\w+) is dropped from the homes");
     /** How long a fault may have consequences. */
@@ -40,7 +43,9 @@ final class Verdicts {
         return excusedUntil.getOrDefault(node, 0L) > engine.now();
     }
 
-    /** Without the coordinator no link is made and no key is handed out, so a home may not be reached for lack of those. */
+    /**
+     * Without the coordinator no link is made and no key is handed out, so a home may not be reached for lack of those.
+     */
     private boolean isCoordinatorExcused() {
         return coordinatorExcusedUntil > engine.now();
     }

@@ -37,8 +37,8 @@ final class KnownPeers {
 
     /** Learns of nodes that come and go, on the links' thread. */
     interface Listener {
-        /** A node has appeared, or has another incarnation; {@code pool} is the one that it has now. */
-        void appeared(String peer, long pool);
+        /** A node has appeared, or has another incarnation. */
+        void appeared(String peer);
 
         /** A node was removed from the cluster. */
         void gone(String peer);
@@ -250,7 +250,7 @@ final class KnownPeers {
         if (fresh) {
             superseded.remove(peer);
             firstSeen.put(peer.id(), System.nanoTime());
-            listener.appeared(peer.id(), peer.poolId().value());
+            listener.appeared(peer.id());
         }
     }
 

@@ -363,8 +363,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     private final class Peers implements KnownPeers.Listener {
         @Override
-        public void appeared(String peer, long pool) {
-            session(peer).knownPool(pool);
+        public void appeared(String peer) {
             appeared.run();
         }
 
@@ -372,7 +371,6 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         public void gone(String peer) {
             negotiation.forget(peer);
             session(peer).disconnect("the node was removed from the cluster");
-            session(peer).knownPool(0);
         }
     }
 }

@@ -320,11 +320,6 @@ final class LinkSession {
         queuePairs.close();
     }
 
-    /** Tells the shards which pool the peer has; 0 for none. */
-    void knownPool(long pool) {
-        queuePairs.setPool(pool);
-    }
-
     /** The peer has granted other ranges of its memory than before. Any thread. */
     void grant(PeerGrants grants) {
         queuePairs.grant(grants);

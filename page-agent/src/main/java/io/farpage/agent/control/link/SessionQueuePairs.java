@@ -100,13 +100,6 @@ final class SessionQueuePairs {
         set.removeAll(reason, List.of(links, trialLinks));
     }
 
-    /** Tells the shards which pool the peer has; 0 for none. */
-    void setPool(long pool) {
-        for (int shard = 0; shard < links.size(); shard++) {
-            submit(shard, new ShardCommand.SetPool(links.get(shard), pool));
-        }
-    }
-
     private void submit(int shard, ShardCommand command) {
         context.shards().get(shard).loop().submit(command);
     }

@@ -149,19 +149,29 @@ final class PageCycle implements DutyCycle {
         String why = request.home().lastFailure();
         return request + ": "
                 + switch (status) {
-                    case DEADLINE ->
-                        missesGrant(request)
-                                ? "no grant: " + home
-                                        + " has told this node no key for these bytes within the deadline; see the log of "
-                                        + home
-                                : "no answer from " + home + " within the deadline"
-                                        + (why.isEmpty() ? "" : "; last failure: " + why);
-                    case PAGE_LOST -> home + " has restarted since it was given this page; its memory is gone";
+                    case DEADLINE -> late(request, home, why);
                     case REFUSED -> home + " refused the request" + (why.isEmpty() ? "" : ": " + why);
                     case UNREACHABLE -> "the link to " + home + " is down" + (why.isEmpty() ? "" : ": " + why);
                     case CLOSED -> "the agent is shutting down";
-                    case PENDING, OK -> throw new AssertionError(status);
+                    case PENDING, OK, PAGE_LOST -> throw new AssertionError(status);
                 };
+    }
+
+    private static String late(PageRequest request, String home, String why) {
+        if (leadsElsewhere(request)) {
+            return home
+                    + " was started anew with another pool, and the coordinator has not said within the deadline what"
+                    + " became of its pages";
+        }
+        if (missesGrant(request)) {
+            return "no grant: " + home
+                    + " has told this node no key for these bytes within the deadline; see the log of " + home;
+        }
+        return "no answer from " + home + " within the deadline" + (why.isEmpty() ? "" : "; last failure: " + why);
+    }
+
+    private static boolean leadsElsewhere(PageRequest request) {
+        return request.home().isUp() && !request.home().leadsTo(request.place().incarnation());
     }
 
     private static boolean missesGrant(PageRequest request) {

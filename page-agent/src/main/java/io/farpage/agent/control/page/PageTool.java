@@ -89,17 +89,30 @@ public final class PageTool {
                 throw new IllegalArgumentException("%d bytes, but a page of space %s has %d"
                         .formatted(data.length, space.name(), space.pageSize()));
             }
-            int extent = space.extent(page);
-            if (space.isLost(extent)) {
-                throw new PageException(
-                        FetchStatus.PAGE_LOST,
-                        "page %d of space %s was on %s, which has restarted or left; its memory is gone"
-                                .formatted(page, space.name(), space.node(extent)));
+            try {
+                return run(held, space, page, data);
+            } catch (PageException e) {
+                SpaceMap latest = use.map();
+                if (latest.revision() == space.revision()) {
+                    throw e;
+                }
+                return run(held, latest, page, data); // the homes have changed meanwhile
             }
-            return data == null ? read(held, space, page) : write(held, space, page, data);
         } finally {
             held.release();
         }
+    }
+
+    private byte[] run(SharedUse held, SpaceMap space, long page, byte @Nullable [] data)
+            throws PageException, InterruptedException {
+        int extent = space.extent(page);
+        if (space.isLost(extent)) {
+            throw new PageException(
+                    FetchStatus.PAGE_LOST,
+                    "page %d of space %s was on %s, which has restarted or left; its memory is gone"
+                            .formatted(page, space.name(), space.node(extent)));
+        }
+        return data == null ? read(held, space, page) : write(held, space, page, data);
     }
 
     /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */

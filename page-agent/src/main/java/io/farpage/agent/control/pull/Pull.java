@@ -91,9 +91,7 @@ final class Pull {
         for (int i = 0; i < sources.size(); i++) {
             Source source = sources.get((reader + i) % sources.size());
             PeerLink link = source.link();
-            if (link.isUp()
-                    && !link.hasLost(source.pool())
-                    && link.isGranted(source.offset() + start(chunk), target.bytes(chunk))) {
+            if (link.leadsTo(source.pool()) && link.isGranted(source.offset() + start(chunk), target.bytes(chunk))) {
                 return source;
             }
         }

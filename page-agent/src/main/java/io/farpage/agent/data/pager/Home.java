@@ -4,7 +4,7 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.SilenceClock;
 
 /**
- * A home on another node, and the transfers that one pager has under way with it. Times are by the pager's
+ * A home, the pool of another node, and the transfers that one pager has under way with it. Times are by the pager's
  * {@link SilenceClock}, unless a method says otherwise. The shard's thread only.
  */
 final class Home {
@@ -16,6 +16,7 @@ final class Home {
 
     private final int number;
     private final PeerLink link;
+    private final long pool;
     private int transfers;
     private int unanswered;
     private int incoming;
@@ -36,10 +37,16 @@ final class Home {
     /** Whether the map names it. */
     private boolean named;
 
-    /** @param number counted from 1 among the homes of a pager */
-    Home(int number, PeerLink link) {
+    private boolean wasNamed;
+
+    /**
+     * @param number counted from 1 among the homes of a pager
+     * @param pool as extents name it
+     */
+    Home(int number, PeerLink link, long pool) {
         this.number = number;
         this.link = link;
+        this.pool = pool;
     }
 
     int number() {
@@ -50,14 +57,30 @@ final class Home {
         return link;
     }
 
+    /** Whether it is this pool of the node behind a link. */
+    boolean is(PeerLink behind, long itsPool) {
+        return link == behind && pool == itsPool;
+    }
+
     /** Slots that its transfers hold: those under way, and those of pages that have arrived and are not installed. */
     int transfers() {
         return transfers;
     }
 
-    /** Sets whether the map names it, as a home or as one that joins. */
-    void named(boolean isNamed) {
-        named = isNamed;
+    /** A new map begins, which has not named it yet. */
+    void beginMap() {
+        wasNamed = named;
+        named = false;
+    }
+
+    /** The map names it, as a home or as one that joins. */
+    void name() {
+        named = true;
+    }
+
+    /** Whether neither the map nor the one before names it, and no transfer with it is left. */
+    boolean isForgotten() {
+        return !named && !wasNamed && transfers == 0;
     }
 
     boolean isNamed() {
@@ -74,14 +97,14 @@ final class Home {
         return writing;
     }
 
-    /** Whether its link is up. */
+    /** Whether its link is up, and leads to this pool. */
     boolean isUp() {
-        return link.isUp();
+        return link.leadsTo(pool);
     }
 
     /** Whether its link is up, and it has completed a transfer recently, has none to complete, or has just come up. */
     boolean answers(long nowNanos) {
-        if (!link.isUp()) {
+        if (!isUp()) {
             return false;
         }
         if (connections != link.connections()) {
@@ -98,7 +121,7 @@ final class Home {
      * READ shows whether it does now.
      */
     boolean takesReads(long nowNanos) {
-        return link.isUp() && ((answers(nowNanos) && !silent) || unanswered == 0);
+        return isUp() && ((answers(nowNanos) && !silent) || unanswered == 0);
     }
 
     void begin(int pages, boolean write, long nowNanos) {

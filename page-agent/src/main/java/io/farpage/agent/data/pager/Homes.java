@@ -46,7 +46,7 @@ final class Homes {
         isThisNode = false;
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
-            each[extent] = homeOn(of.node(extent));
+            each[extent] = homeOn(of.node(extent), of.incarnation(extent));
         }
         copies = of.isMirrored() ? copiesOf(of) : new Home[0][];
         joinings.follow(of, this::homeOn, clock.getAsLong());
@@ -54,12 +54,12 @@ final class Homes {
         return each;
     }
 
-    private @Nullable Home homeOn(String node) {
+    private @Nullable Home homeOn(String node, long pool) {
         if (node.equals(backing.node())) {
             isThisNode = true;
             return null;
         }
-        return remotes.at(backing.links().apply(node));
+        return remotes.at(backing.links().apply(node), pool);
     }
 
     private @Nullable Home[][] copiesOf(SpaceMap of) {
@@ -67,7 +67,7 @@ final class Homes {
         for (int extent = 0; extent < all.length; extent++) {
             @Nullable Home[] each = new Home[of.copies(extent)];
             for (int copy = 0; copy < each.length; copy++) {
-                each[copy] = homeOn(of.node(extent, copy));
+                each[copy] = homeOn(of.node(extent, copy), of.incarnation(extent, copy));
             }
             all[extent] = each;
         }
@@ -122,24 +122,17 @@ final class Homes {
         return (int) (extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages());
     }
 
-    /** Whether the pages of an extent are gone with all their homes. */
+    /**
+     * Whether the pages of an extent are gone with all their homes. Only the map says so: a home whose node has another
+     * pool now may be one that the map has dropped already, or that an earlier map does not have yet.
+     */
     boolean isLost(int extent) {
-        if (map.isLost(extent)) {
-            return true;
-        }
-        for (int copy = 0; copy < copies(extent); copy++) {
-            if (!isLost(extent, copy)) {
-                return false;
-            }
-        }
-        return true;
+        return map.isLost(extent) || (copies(extent) == 1 && isLost(extent, 0));
     }
 
-    /** Whether the memory of one home of an extent is gone. */
+    /** Whether a home of an extent is a pool that this node had before. */
     boolean isLost(int extent, int copy) {
-        Home of = home(extent, copy);
-        long incarnation = map.incarnation(extent, copy);
-        return of == null ? incarnation != backing.incarnation() : of.link().hasLost(incarnation);
+        return home(extent, copy) == null && map.incarnation(extent, copy) != backing.incarnation();
     }
 
     /** Whether some extents have several homes, or one that joins. */
@@ -167,7 +160,7 @@ final class Homes {
     Home firstRemote(int extent) {
         for (int copy = 0; copy < copies(extent); copy++) {
             Home one = home(extent, copy);
-            if (one != null && !isLost(extent, copy)) {
+            if (one != null) {
                 return one;
             }
         }
@@ -290,11 +283,7 @@ final class Homes {
     int otherReader(int extent, Home slow) {
         for (int copy = 0; copy < copies(extent); copy++) {
             Home one = home(extent, copy);
-            if (one != null
-                    && one != slow
-                    && !isLost(extent, copy)
-                    && !one.isDistrusted(clock.getAsLong())
-                    && one.isPreferred(silence.now())) {
+            if (one != null && one != slow && !one.isDistrusted(clock.getAsLong()) && one.isPreferred(silence.now())) {
                 return copy;
             }
         }

@@ -2,7 +2,6 @@ package io.farpage.agent.data.pager;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,22 +13,30 @@ final class JoiningHomes {
     private final List<Joining> all = new ArrayList<>(0);
     private volatile List<CopyProgress> progress = List.of();
 
+    /** Names the homes of a map. */
+    interface Naming {
+        /** The home that is a pool of a node; null for this node. */
+        @Nullable
+        Home name(String node, long pool);
+    }
+
     /**
      * Follows a new map. A home that joins the same extent as before stays as far as it has come.
      *
-     * @param homeOn the home on a node; null for this node
+     * @param homeOf the home that is a pool of a node; null for this node
      */
-    void follow(SpaceMap map, Function<String, @Nullable Home> homeOn, long now) {
+    void follow(SpaceMap map, Naming homeOf, long now) {
         List<Joining> before = List.copyOf(all);
         all.clear();
         byExtent = new Joining[map.isMirrored() ? map.extents() : 0];
         for (int extent = 0; extent < byExtent.length; extent++) {
             SpaceMap.Copy joins = map.joining(extent);
             if (joins != null) {
+                Home home = homeOf.name(joins.node(), joins.incarnation());
                 Joining joining = same(before, map, extent, joins, now);
                 if (joining == null) {
                     long end = extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages();
-                    joining = new Joining(map, extent, (int) end, joins, homeOn.apply(joins.node()), now);
+                    joining = new Joining(map, extent, (int) end, joins, home, now);
                 }
                 byExtent[extent] = joining;
                 all.add(joining);

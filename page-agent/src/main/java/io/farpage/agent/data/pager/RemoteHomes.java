@@ -16,7 +16,7 @@ final class RemoteHomes {
     private final SilenceClock silence;
     /**
      * By number. A home stays in the list when no extent lives there any more, since transfers with it may be under
-     * way.
+     * way; when none is, another one may get its number.
      */
     private final List<Home> all = new ArrayList<>();
 
@@ -35,25 +35,39 @@ final class RemoteHomes {
     /** A new map begins, which names no home yet. */
     void beginMap() {
         for (Home one : all) {
-            one.named(false);
+            one.beginMap();
         }
     }
 
     /**
-     * The home that a link leads to, which the map names. It is numbered if it is new. {@link #divideSlots} must
-     * follow.
+     * A home that the map names: a pool of the node that a link leads to. It is numbered if it is new.
+     * {@link #divideSlots} must follow.
      */
-    Home at(PeerLink link) {
+    Home at(PeerLink link, long pool) {
         for (Home known : all) {
-            if (known.link() == link) {
-                known.named(true);
+            if (known.is(link, pool)) {
+                known.name();
                 return known;
             }
         }
-        Home fresh = new Home(all.size() + 1, link);
-        fresh.named(true);
-        all.add(fresh);
+        Home fresh = new Home(freeNumber(), link, pool);
+        fresh.name();
+        if (fresh.number() > all.size()) {
+            all.add(fresh);
+        } else {
+            all.set(fresh.number() - 1, fresh);
+        }
         return fresh;
+    }
+
+    /** The number of a home that the map before did not name either, or the next one. */
+    private int freeNumber() {
+        for (Home former : all) {
+            if (former.isForgotten()) {
+                return former.number();
+            }
+        }
+        return all.size() + 1;
     }
 
     /** Divides the slots among the homes that the map names. */

@@ -208,7 +208,6 @@ final class Repair {
         }
         int bytes = staging.pageBytes();
         return home.isUp()
-                && !home.link().hasLost(joining.incarnation())
                 && home.link().isGranted(joining.offset(joining.first()), bytes)
                 && home.link().isGranted(joining.offset(joining.end() - 1), bytes);
     }

@@ -144,7 +144,7 @@ final class Transfers {
         return true;
     }
 
-    /** Writes to every home of an extent that is not lost, and to the one that joins. */
+    /** Writes to every home of an extent on another node, and to the one that joins. */
     private @Nullable Transfer beginWrites(Transfer.Kind kind, int extent, int page, int pages, int frame) {
         if (!mayBeginWrite(page)) {
             return null;
@@ -154,7 +154,7 @@ final class Transfers {
         Transfer lead = null;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home home = homes.home(extent, copy);
-            if (home == null || homes.isLost(extent, copy)) {
+            if (home == null) {
                 continue;
             }
             long incarnation = homes.incarnation(extent, copy);
@@ -190,7 +190,7 @@ final class Transfers {
         }
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home home = homes.home(extent, copy);
-            if (home != null && !homes.isLost(extent, copy) && !remotes.mayTransfer(home)) {
+            if (home != null && !remotes.mayTransfer(home)) {
                 return false;
             }
         }
@@ -264,8 +264,8 @@ final class Transfers {
     }
 
     /**
-     * How a completed transfer ended. A WRITE succeeded if every home that the page has now has completed it, apart
-     * from homes that are lost. One that joins counts once it is ready.
+     * How a completed transfer ended. A WRITE succeeded if every home that the page has now has completed it. One that
+     * joins counts once it is ready.
      */
     FetchStatus status(Transfer completed) {
         if (completed.legs() == 0) {
@@ -275,7 +275,7 @@ final class Transfers {
         FetchStatus status = homes.isLost(extent) ? FetchStatus.PAGE_LOST : FetchStatus.OK;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home home = homes.home(extent, copy);
-            if (home == null || homes.isLost(extent, copy)) {
+            if (home == null) {
                 continue;
             }
             FetchStatus its = completed.writtenTo(home, homes.incarnation(extent, copy));

@@ -47,13 +47,10 @@ final class WaitingFaults {
         return false;
     }
 
-    /** Whether the home of a queue answers, or another home of the page at its head does. */
+    /** Whether the home of a queue answers, or the one that the page at its head is read from now does. */
     private boolean isServed(int number) {
         if (number == 0 || remotes.answers(remotes.numbered(number))) {
             return true;
-        }
-        if (!homes.isMirrored()) {
-            return false;
         }
         Home reader = homes.homeOf(queues[number].page());
         return reader == null || remotes.answers(reader);

@@ -35,7 +35,7 @@ final class WrittenHomes {
     int count(int extent) {
         int count = 0;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
-            count += homes.home(extent, copy) != null && !homes.isLost(extent, copy) ? 1 : 0;
+            count += homes.home(extent, copy) != null ? 1 : 0;
         }
         return count;
     }
@@ -85,7 +85,7 @@ final class WrittenHomes {
         boolean all = true;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
-            if (one == null || homes.isLost(extent, copy)) {
+            if (one == null) {
                 continue;
             }
             report(extent, copy, one);
@@ -94,12 +94,12 @@ final class WrittenHomes {
         return all;
     }
 
-    /** Whether all homes of an extent that are not lost answer. */
+    /** Whether all homes of an extent on other nodes answer. */
     boolean doAllAnswer(int extent) {
         boolean all = true;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
-            if (one != null && !homes.isLost(extent, copy)) {
+            if (one != null) {
                 report(extent, copy, one);
                 all &= remotes.answers(one);
             }

@@ -8,7 +8,7 @@ public enum FetchStatus {
     OK,
     /** The deadline passed before the home could be asked or had answered. The page is not lost. */
     DEADLINE,
-    /** The home that held the page has restarted since: its memory is gone. */
+    /** The homes that held the page have restarted since: its memory is gone. Said of a page, never of a transfer. */
     PAGE_LOST,
     /**
      * The home refused the request more than once, because of wrong extents or keys, or queue pairs whose attributes do

@@ -7,7 +7,8 @@ import org.HdrHistogram.SingleWriterRecorder;
 /**
  * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its
  * link: it is posted again when the link is back, until its deadline. So does one whose range the home has not granted
- * yet.
+ * yet, and one whose home has another pool than the transfer names: that its pages are lost, or have another home now,
+ * is for the caller to know.
  *
  * <p>A caller acquires a slot with {@link #read} or {@link #write}, gets completed slots from {@link #poll()}, checks
  * their {@link #status} and frees them with {@link #release}. It has at most one transfer of a page under way, and does
@@ -209,12 +210,12 @@ public final class Fetcher {
 
     private void submit(int slot) {
         PeerLink home = link[slot];
-        if (home.hasLost(pool[slot])) {
-            finish(slot, FetchStatus.PAGE_LOST);
-        } else if (doesEndWithLink(slot) && !home.isUp()) {
-            finish(slot, FetchStatus.UNREACHABLE);
-        } else if (!home.isUp() || home.connection().memory().pool() != pool[slot]) {
-            park(slot);
+        if (!home.leadsTo(pool[slot])) {
+            if (doesEndWithLink(slot)) {
+                finish(slot, FetchStatus.UNREACHABLE);
+            } else {
+                park(slot);
+            }
         } else if (home.prepare(
                 isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
             rkey[slot] = home.preparedRkey();

@@ -24,8 +24,6 @@ public final class PeerLink {
     private volatile String transport = "";
 
     private @Nullable Connection connection;
-    private boolean isKnown;
-    private long knownPool;
     private int prepared;
     private int outstanding;
     /** Of the phase, if it is VERIFYING, SWITCHING or DRAINING. */
@@ -91,15 +89,12 @@ public final class PeerLink {
         return connection != null && connection.rail() == rail;
     }
 
-    /** Whether the pages in a pool of the peer are lost. The shard's thread only. */
-    public boolean hasLost(long homePool) {
-        return isKnown && knownPool != homePool;
-    }
-
-    /** @param known the pool that the peer has now; 0 for a peer that is gone, whose pages are all lost */
-    void knownPool(long known) {
-        isKnown = true;
-        knownPool = known;
+    /**
+     * Whether the link is up and the pool behind it is the one that extents name. A peer that was started anew may have
+     * another pool; what the former one held, only the coordinator says. The shard's thread only.
+     */
+    public boolean leadsTo(long pool) {
+        return phase == LinkPhase.UP && connection().memory().pool() == pool;
     }
 
     int outstanding() {

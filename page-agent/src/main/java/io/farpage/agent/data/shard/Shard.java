@@ -233,10 +233,6 @@ public final class Shard {
 
     private void run(ShardCommand command) {
         switch (command) {
-            case ShardCommand.SetPool(PeerLink link, long pool) -> {
-                link.knownPool(pool);
-                fetchers.retryParked();
-            }
             case ShardCommand.Grant(PeerLink link, PeerGrants grants) -> {
                 link.grant(grants);
                 fetchers.retryParked();

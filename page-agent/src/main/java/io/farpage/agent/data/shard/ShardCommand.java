@@ -4,12 +4,6 @@ import java.util.concurrent.CompletableFuture;
 
 /** A command of the control plane. The shard's thread carries commands out in order. */
 public sealed interface ShardCommand {
-    /**
-     * Sets the pool of a peer that the coordinator knows, as extents name it: pages in any other are lost. 0 for a peer
-     * that is gone.
-     */
-    record SetPool(PeerLink link, long pool) implements ShardCommand {}
-
     /** A peer has granted other ranges of its exported frames than before. */
     record Grant(PeerLink link, PeerGrants grants) implements ShardCommand {}
 

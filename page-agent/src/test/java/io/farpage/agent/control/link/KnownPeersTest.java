@@ -44,7 +44,7 @@ final class KnownPeersTest {
         client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
         peers = new KnownPeers("a", client, LinkMode.MESH, new KnownPeers.Listener() {
             @Override
-            public void appeared(String peer, long incarnation) {
+            public void appeared(String peer) {
                 told.add("appeared " + peer);
             }
 
@@ -195,7 +195,7 @@ final class KnownPeersTest {
     private KnownPeers onDemand() {
         return new KnownPeers("a", client, LinkMode.DEMAND, new KnownPeers.Listener() {
             @Override
-            public void appeared(String peer, long incarnation) {
+            public void appeared(String peer) {
                 told.add("on demand " + peer);
             }
 

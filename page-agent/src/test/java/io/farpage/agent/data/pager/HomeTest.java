@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** What a pager knows of a home. That a home answers is in the pager model, where links come up and go down. */
 final class HomeTest {
-    private final Home home = new Home(1, new PeerLink("b"));
+    private final Home home = new Home(1, new PeerLink("b"), 1);
 
     @Test
     void shouldNotAnswerWhenLinkIsDown() {

@@ -82,7 +82,7 @@ class JoiningTest {
 
     @Test
     void shouldCompleteNoWriteThatAReadyHomeHasMissed() {
-        Home home = new Home(1, new PeerLink("d"));
+        Home home = new Home(1, new PeerLink("d"), 1);
         Joining joining = new Joining(map(SpaceMap.Pull.AWAITED), 0, PAGES, JOINS, home, 0);
         joining.begin();
         joining.ready();

@@ -1,6 +1,8 @@
 package io.farpage.agent.data.pager;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.shard.Fetcher;
@@ -63,6 +65,29 @@ final class RemoteHomesTest {
             homes.remotes().begin(only, 1, false);
         }
         assertFalse(homes.remotes().areSeveral());
+    }
+
+    private static SpaceMap onPool(long pool) {
+        return new SpaceMap("s", 1, 8, PAGE, List.of(new SpaceMap.Extent(0, 8, "b", pool, 0, false)));
+    }
+
+    /** A node that is started again and again is another home each time. */
+    @Test
+    void shouldGiveTheNumberOfAForgottenHomeToAnotherPool() {
+        map = onPool(1);
+        homes.refresh();
+        Home first = home(0);
+        homes.remotes().begin(first, 1, true);
+        for (int pool = 2; pool < 100; pool++) {
+            map = onPool(pool);
+            homes.refresh();
+            assertNotEquals(first.number(), home(0).number(), "a transfer with it is under way");
+        }
+        assertTrue(homes.remotes().count() <= 6, homes.remotes().count() + " homes");
+        homes.remotes().end(first, 1, true);
+        map = onPool(100);
+        homes.refresh();
+        assertEquals(first.number(), home(0).number());
     }
 
     /** A home that left the map has transfers under way, and comes back. */

@@ -69,12 +69,18 @@ final class FetcherTest extends ShardFixture {
     }
 
     @Test
-    void shouldEndTransferAsLostWhenIncarnationIsGone() {
-        int slot = read(0);
-        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION + 1));
-        shard.doWork();
-        assertEquals(slot, fetcher.poll());
-        assertEquals(FetchStatus.PAGE_LOST, fetcher.status(slot));
+    void shouldPostNothingToAnotherPoolThanTheTransferNames() {
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        long pool = Home.INCARNATION + 1;
+        int overLink = fetcher.readOverLink(link, pool, 0, PAGE, node.pool.stagingAddress());
+        assertEquals(overLink, fetcher.poll());
+        assertEquals(FetchStatus.UNREACHABLE, fetcher.status(overLink), "as if the link was down");
+        int waiting = fetcher.read(link, pool, 0, PAGE, node.pool.stagingAddress());
+        advance(DEADLINE + 1);
+        assertEquals(waiting, fetcher.poll());
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(waiting), "what is lost, the coordinator says");
+        assertEquals(LinkPhase.UP, link.phase());
     }
 
     @Test
@@ -92,7 +98,6 @@ final class FetcherTest extends ShardFixture {
 
     @Test
     void shouldFailLinkAndReportRefusalAfterPauseWhenHealthyHomeRefuses() {
-        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION));
         int slot = read(0);
         for (int attempt = 1; attempt <= 2; attempt++) {
             connect(attempt, Home.INCARNATION, wrongKey());
@@ -123,7 +128,6 @@ final class FetcherTest extends ShardFixture {
 
     @Test
     void shouldPauseTransferOverLinkThatHealthyHomeRefuses() {
-        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION));
         connect(1, Home.INCARNATION, wrongKey());
         runUntil(() -> link.phase() == LinkPhase.UP);
         int slot = readOverLink();

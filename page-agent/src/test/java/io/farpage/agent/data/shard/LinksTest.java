@@ -103,7 +103,6 @@ final class LinksTest extends ShardFixture {
     void shouldStayDrainingUntilQueuePairIsDestroyed() {
         installUnanswered(1);
         shard.doWork();
-        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION));
         shard.failLink(link, "for a test");
         ShardNotice.Released notice = runUntilReleased();
         advance(TimeUnit.SECONDS.toNanos(5));

@@ -205,7 +205,7 @@ final class Agent {
             return of.doWork();
         } catch (AgentKilled e) {
             // Nothing that it has prepared is posted.
-            world.fabric.homes().forEach(home -> home.succeed(shard));
+            world.fabric.homes().forEach(home -> home.succeed());
             return 0;
         } catch (RuntimeException | Error e) {
             thrown = e;
@@ -254,7 +254,7 @@ final class Agent {
                 shard = newShard();
                 fetcher = newFetcher();
                 for (SimulatedHome home : world.fabric.homes()) {
-                    home.succeed(shard);
+                    home.succeed();
                 }
                 world.coordinator.passOn(kill);
                 Kept left = Objects.requireNonNull(kept);

@@ -241,7 +241,6 @@ class BrokenPagerTest {
     }
 
     private void connect() {
-        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.Install(
                 link,
                 new Connection(network.connect(), network.rail(), SimulatedNetwork.INCARNATION, network.memory(), 1)));

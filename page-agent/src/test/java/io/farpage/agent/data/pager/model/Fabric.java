@@ -209,6 +209,15 @@ final class Fabric {
                 .orElse(SpaceMap.Pull.NONE);
     }
 
+    /** A home is started anew with empty memory. The last home of the pages stays, as one that has lost them. */
+    void lose(int number) {
+        SimulatedHome lost = homes.get(number);
+        lost.lose();
+        if (isMirrored && !(lost.isMember() && isAnyPageLost())) {
+            lost.leave();
+        }
+    }
+
     /** Names of the homes that the pages live on. */
     List<String> members() {
         return names(SimulatedHome::isMember);

@@ -82,7 +82,6 @@ class LyingHomeTest {
 
     private Pager fault(int page) {
         Pager pager = pager();
-        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.AddCycle(pager));
         connect();
         kernel.messages = messages -> messages.fault(RecordingKernel.BASE + (long) page * Memory.PAGE, false, false);

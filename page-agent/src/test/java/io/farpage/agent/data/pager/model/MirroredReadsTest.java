@@ -58,7 +58,7 @@ class MirroredReadsTest {
 
     /** Serves a guest each of whose pages has these homes, in the order of preference. */
     private Pager serve(List<String> homes, @Nullable PageSeal seal) {
-        SpaceMap map = ModelPool.mirrored(setup, homes, Optional.empty(), SpaceMap.Pull.NONE, 1);
+        SpaceMap map = ModelPool.mirrored(setup, homes, Optional.empty(), SpaceMap.Pull.NONE, false, 1);
         GuestFile file = new GuestFile() {
             @Override
             public long read(long offset, long address, long length) {
@@ -133,7 +133,6 @@ class MirroredReadsTest {
     }
 
     private void connect(String node, SimulatedNetwork network) {
-        shard.submit(new ShardCommand.SetPool(link(node), SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.Install(
                 link(node),
                 new Connection(

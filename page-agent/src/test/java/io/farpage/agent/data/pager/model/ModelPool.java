@@ -11,6 +11,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to
@@ -107,10 +108,16 @@ final class ModelPool {
      * @param homes of all pages on other nodes, at least one
      * @param joining a home that joins
      * @param pull whether that home copies pages itself
+     * @param isLost whether the pages are gone with these homes
      * @param revision higher for a later map, and the epoch of its extent
      */
     static SpaceMap mirrored(
-            Setup setup, List<String> homes, Optional<String> joining, SpaceMap.Pull pull, long revision) {
+            Setup setup,
+            List<String> homes,
+            Optional<String> joining,
+            SpaceMap.Pull pull,
+            boolean isLost,
+            long revision) {
         List<SpaceMap.Extent> extents = new ArrayList<>();
         List<SpaceMap.Copy> others = homes.stream()
                 .skip(1)
@@ -122,29 +129,40 @@ final class ModelPool {
                 homes.getFirst(),
                 SimulatedNetwork.INCARNATION,
                 0,
-                false,
+                isLost,
                 others,
                 revision,
                 joining.map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0)),
                 pull));
-        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
         return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
     }
 
     /** Where the pages live: each at the same place within its home's frames as within the space. */
     static SpaceMap map(Setup setup, String first, String second) {
-        List<SpaceMap.Extent> extents = new ArrayList<>();
-        int from = setup.secondHomeFrom();
-        add(extents, setup, 0, from, first, SimulatedNetwork.INCARNATION);
-        add(extents, setup, from, setup.remotePages(), second, SimulatedNetwork.INCARNATION);
-        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
-        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents);
+        return map(setup, first, second, _ -> false, 0);
     }
 
-    private static void add(List<SpaceMap.Extent> to, Setup setup, int first, int end, String node, long incarnation) {
+    /**
+     * As the other one.
+     *
+     * @param isLost whether a home was started anew, so that the pages there are gone
+     * @param revision higher for a later map
+     */
+    static SpaceMap map(Setup setup, String first, String second, Predicate<String> isLost, long revision) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        int from = setup.secondHomeFrom();
+        add(extents, setup, 0, from, first, SimulatedNetwork.INCARNATION, isLost.test(first));
+        add(extents, setup, from, setup.remotePages(), second, SimulatedNetwork.INCARNATION, isLost.test(second));
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
+        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
+    }
+
+    private static void add(
+            List<SpaceMap.Extent> to, Setup setup, int first, int end, String node, long incarnation, boolean isLost) {
         if (first < end) {
             long offset = (long) first * setup.pageBytes();
-            to.add(new SpaceMap.Extent(first, end - first, node, incarnation, offset, false));
+            to.add(new SpaceMap.Extent(first, end - first, node, incarnation, offset, isLost));
         }
     }
 }

@@ -63,7 +63,6 @@ class RefusingHomeTest {
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 () -> now,
                 end -> {});
-        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.AddCycle(pager));
         kernel.messages = messages -> messages.fault(RecordingKernel.BASE, false, false);
         for (int refusals = 0; refusals < 4; refusals++) {

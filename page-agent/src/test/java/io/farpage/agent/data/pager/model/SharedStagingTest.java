@@ -106,7 +106,6 @@ class SharedStagingTest {
     }
 
     private void connect(String node, SimulatedNetwork network) {
-        shard.submit(new ShardCommand.SetPool(link(node), SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.Install(
                 link(node),
                 new Connection(

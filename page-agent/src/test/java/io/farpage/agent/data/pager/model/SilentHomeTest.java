@@ -57,8 +57,8 @@ class SilentHomeTest {
     }
 
     private Pager serve() {
-        SpaceMap map =
-                ModelPool.mirrored(setup, List.of(ModelPool.NODE, "home"), Optional.empty(), SpaceMap.Pull.NONE, 1);
+        SpaceMap map = ModelPool.mirrored(
+                setup, List.of(ModelPool.NODE, "home"), Optional.empty(), SpaceMap.Pull.NONE, false, 1);
         GuestFile file = new GuestFile() {
             @Override
             public long read(long offset, long address, long length) {
@@ -109,7 +109,6 @@ class SilentHomeTest {
     }
 
     private void connect() {
-        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.Install(
                 link, new Connection(home.connect(), home.rail(), SimulatedNetwork.INCARNATION, home.memory(), 1)));
         runUntil(() -> !home.underWay().isEmpty());

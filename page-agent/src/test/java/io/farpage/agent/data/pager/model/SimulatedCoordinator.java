@@ -19,7 +19,7 @@ final class SimulatedCoordinator {
         this.setup = setup;
         this.fabric = fabric;
         map = setup.isMirrored()
-                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, 0)
+                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, false, 0)
                 : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
     }
 
@@ -84,6 +84,22 @@ final class SimulatedCoordinator {
     /** The attachment ends under the guest. */
     void revoke() {
         map = map.lost();
+    }
+
+    /** A home was started anew with empty memory: it is no home any more, or, if it was the last, its pages are lost. */
+    void lose(int home) {
+        fabric.lose(home);
+        if (setup.isMirrored()) {
+            homesChanged();
+        } else {
+            map = ModelPool.map(
+                    setup,
+                    SimulatedHome.name(0),
+                    SimulatedHome.name(1),
+                    name -> fabric.isAny(
+                            each -> each.isLost() && each.link().peer().equals(name)),
+                    map.revision() + 1);
+        }
     }
 
     void drop(int home) {
@@ -151,6 +167,7 @@ final class SimulatedCoordinator {
     private void homesChanged() {
         fabric.copied(false);
         fabric.noted(false);
-        map = ModelPool.mirrored(setup, fabric.members(), fabric.joining(), fabric.pulled(), map.revision() + 1);
+        map = ModelPool.mirrored(
+                setup, fabric.members(), fabric.joining(), fabric.pulled(), fabric.isAnyPageLost(), map.revision() + 1);
     }
 }

@@ -119,16 +119,13 @@ final class SimulatedHome {
      * The agent was killed. Its WRITEs may still arrive until the home has cut it off, which it does before it makes a
      * link to the successor.
      */
-    void succeed(Shard successor) {
+    void succeed() {
         if (queuePair != null) {
             queuePair.kill();
             queuePair = null;
         }
         network.forget();
         link = new PeerLink(link.peer());
-        if (isLost) {
-            successor.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION + 1));
-        }
     }
 
     /** The link breaks. */
@@ -147,12 +144,17 @@ final class SimulatedHome {
         isSilent = false;
     }
 
-    /** The home restarts with empty memory, and the agent is about to learn that. */
-    void lose(Shard shard) {
+    /** The home restarts with empty memory. */
+    void lose() {
         isLost = true;
         isSilent = false;
-        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION + 1));
         fail();
+    }
+
+    /** The coordinator has found that this home was started anew: it is none any more. */
+    void leave() {
+        membership = Membership.FREE;
+        network.joins(false);
     }
 
     /** The agent has asked to drop this home. */

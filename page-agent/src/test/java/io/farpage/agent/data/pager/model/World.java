@@ -204,15 +204,15 @@ final class World {
             case STARVE -> kernel().host().starve(first);
             case SPLIT -> kernel().split(first);
             case PROBE -> agent.probe();
-            case LOSE -> loseHome(fabric.home(first));
+            case LOSE -> loseHome(first);
             case END -> guest.end();
             case KILL -> throw new AssertionError(step);
             case LIFE -> live();
         }
     }
 
-    private void loseHome(SimulatedHome home) {
-        home.lose(agent.shard());
+    private void loseHome(int home) {
+        coordinator.lose(home);
         kernel().host().mayPoison(this::isHomeLost);
     }
 

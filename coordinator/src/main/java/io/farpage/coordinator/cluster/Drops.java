@@ -44,6 +44,7 @@ public final class Drops {
     public void drop(String idOrName, String node, DropRequest request) {
         ledger.change(draft -> {
             Space space = requireWriter(draft, idOrName, node, request.incarnation());
+            requireRunning(draft, node);
             List<Extent> after = new ArrayList<>(extents(draft, space));
             for (ExtentEpoch named : request.extents()) {
                 int at = indexOf(after, space, named);
@@ -54,6 +55,16 @@ public final class Drops {
             draft.emit(EventKind.HOMES_CHANGED, Optional.of(request.home()), space);
             return space;
         });
+    }
+
+    /** Refuses a node whose own lease has run out: its homes may have given it up, rather than have failed. */
+    private static void requireRunning(Draft draft, String node) {
+        if (Fences.isFailed(draft, node)) {
+            throw ProblemException.conflict(
+                    "lease-expired",
+                    "the lease of node '%s' has run out, so what it says of other nodes does not count; renew the lease, then say it again if it still holds"
+                            .formatted(node));
+        }
     }
 
     /** Refuses an extent that is in another epoch than named. */

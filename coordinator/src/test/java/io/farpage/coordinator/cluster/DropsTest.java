@@ -172,6 +172,20 @@ class DropsTest {
     }
 
     @Test
+    void shouldRefuseADropOfANodeWhoseOwnLeaseHasRunOut() {
+        threeHomesAndAWriter();
+        with.spaces.create(mirrored("vm", 4, 2));
+        attach(AttachMode.EXCLUSIVE);
+        ExtentHome home = extents().getFirst().primary();
+        with.time.advance(Fixture.LEASE);
+        with.membership.expire();
+        assertTrue(refusedAs("lease-expired", () -> drop(home, 0)), "it stood still, and may have been given up");
+        with.membership.heartbeat("w", new Incarnation(2));
+        drop(home, 0);
+        assertFalse(extents().getFirst().homes().contains(home));
+    }
+
+    @Test
     void shouldKeepTheFramesOfADroppedHomeUntilTheWriterAcknowledgesTheEpoch() {
         threeHomesAndAWriter();
         with.spaces.create(mirrored("vm", 4, 2));

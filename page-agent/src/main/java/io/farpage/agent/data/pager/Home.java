@@ -4,13 +4,10 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.SilenceClock;
 
 /**
- * A home, the pool of another node, and the transfers that one pager has under way with it. Times are by the pager's
+ * A home, the pool of another node, and the transfers that one pager has under way with it. Times are by the shard's
  * {@link SilenceClock}, unless a method says otherwise. The shard's thread only.
  */
 final class Home {
-    /** A home that has transfers under way and has completed none for so long does not answer. */
-    private static final long QUIET_NANOS = 100_000_000L;
-
     /** After a page came from it other than it was sealed, other homes are preferred for so long. */
     private static final long DISTRUST_NANOS = 60_000_000_000L;
 
@@ -18,15 +15,8 @@ final class Home {
     private final PeerLink link;
     private final long pool;
     private int transfers;
-    private int unanswered;
     private int incoming;
     private int writing;
-    private long answeredAt;
-    private long connections;
-    /** A READ has taken so long that another home was asked; no transfer has completed since. */
-    private boolean slow;
-    /** It has not answered, and no transfer has completed since. */
-    private boolean silent;
     /** A page came from it other than it was sealed. */
     private boolean distrusted;
 
@@ -104,16 +94,7 @@ final class Home {
 
     /** Whether its link is up, and it has completed a transfer recently, has none to complete, or has just come up. */
     boolean answers(long nowNanos) {
-        if (!isUp()) {
-            return false;
-        }
-        if (connections != link.connections()) {
-            connections = link.connections();
-            answeredAt = nowNanos;
-        }
-        boolean answers = unanswered == 0 || nowNanos - answeredAt < QUIET_NANOS;
-        silent |= !answers;
-        return answers;
+        return isUp() && link.answers(nowNanos);
     }
 
     /**
@@ -121,14 +102,11 @@ final class Home {
      * READ shows whether it does now.
      */
     boolean takesReads(long nowNanos) {
-        return isUp() && ((answers(nowNanos) && !silent) || unanswered == 0);
+        return isUp() && link.takesReads(nowNanos);
     }
 
-    void begin(int pages, boolean write, long nowNanos) {
+    void begin(int pages, boolean write) {
         transfers++;
-        if (unanswered++ == 0) {
-            answeredAt = nowNanos;
-        }
         if (write) {
             writing += pages;
         } else {
@@ -145,19 +123,9 @@ final class Home {
         }
     }
 
-    /** A transfer has completed. Its slot is held until {@link #end}. */
-    void completed(boolean succeeded, long nowNanos) {
-        unanswered--;
-        if (succeeded) {
-            answeredAt = nowNanos;
-            slow = false;
-            silent = false;
-        }
-    }
-
     /** Another home was asked for what this one has not sent for long. */
     void markSlow() {
-        slow = true;
+        link.markSlow();
     }
 
     /**
@@ -184,12 +152,12 @@ final class Home {
      * Whether pages are better read from here, unless it is distrusted, than from a home for which this does not hold.
      */
     boolean isPreferred(long nowNanos) {
-        return !slow && answers(nowNanos);
+        return !link.isSlow() && answers(nowNanos);
     }
 
     /** Whether transfers are under way, and none has completed for longer than this. */
     boolean isQuietFor(long nanos, long nowNanos) {
-        return unanswered > 0 && nowNanos - answeredAt > nanos;
+        return isUp() && link.isQuietFor(nanos, nowNanos);
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.Counter;
+import io.farpage.agent.data.shard.FailureDetector;
 import io.farpage.agent.data.shard.FetchStatus;
 import org.jspecify.annotations.Nullable;
 
@@ -217,7 +218,7 @@ final class Joining {
 
     /** Whether the control plane is to be told of the state now: at first, and from time to time while it lasts. */
     boolean tell(long now) {
-        if (told && now - toldAt < Mirroring.REPEAT_NANOS) {
+        if (told && now - toldAt < FailureDetector.REPEAT_NANOS) {
             return false;
         }
         told = true;

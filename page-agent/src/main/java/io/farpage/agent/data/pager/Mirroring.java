@@ -7,12 +7,6 @@ import java.time.Duration;
  * methods are called on the shard's thread, seldom, and must not wait.
  */
 public interface Mirroring {
-    /** How long a link may take to come up for the first time before its home counts as failed. */
-    long FIRST_LINK_NANOS = 10_000_000_000L;
-
-    /** A failure that lasts is reported again after this time. */
-    long REPEAT_NANOS = 100_000_000L;
-
     /** Of a space each page of which has one home. */
     Mirroring NONE = new Mirroring() {};
 

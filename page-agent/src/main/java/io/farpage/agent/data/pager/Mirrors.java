@@ -4,8 +4,8 @@ import io.farpage.agent.data.shard.SilenceClock;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A WRITE
- * that takes long is reported, so that its home is dropped. What is under way to a home that was dropped, or waits for
+ * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A home
+ * that leaves a WRITE unanswered for long is reported, so that it is dropped. What is under way to a home that was dropped, or waits for
  * one while another is up, is ended. The shard's thread only.
  */
 final class Mirrors {
@@ -120,7 +120,7 @@ final class Mirrors {
         if (!write.isMirrored()) {
             return 0;
         }
-        if (now - write.startedAt() > dropNanos) {
+        if (to.isQuietFor(dropNanos, now)) {
             for (int copy = 0; copy < homes.copies(extent); copy++) {
                 if (homes.home(extent, copy) == to) {
                     writtenHomes.suspect(extent, copy, true);

@@ -320,7 +320,6 @@ public final class Pager implements DutyCycle {
                 return work;
             }
         }
-        context.silence().advance();
         homes.refresh();
         context.staging().divide();
         if (!table.partialRemovals().isEmpty()) {

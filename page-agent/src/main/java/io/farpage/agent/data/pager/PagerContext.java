@@ -37,7 +37,7 @@ final class PagerContext {
         pins = guest.pins();
         kept = guest.kept();
         pool = backing.pool();
-        silence = new SilenceClock(clock);
+        silence = backing.fetcher().silence();
         homes = new Homes(backing, clock, silence);
         writtenHomes = new WrittenHomes(homes, clock, silence);
         staging = new Staging(pool, backing.shares(), guest.pageBytes(), homes);

@@ -146,17 +146,12 @@ final class RemoteHomes {
     /** A transfer of so many pages has begun. */
     void begin(Home with, int pages, boolean write) {
         reserved -= isWithinShare(with) ? 1 : 0;
-        with.begin(pages, write, silence.read());
+        with.begin(pages, write);
     }
 
     /** A transfer of so many pages has ended. */
     void end(Home with, int pages, boolean write) {
         with.end(pages, write);
         reserved += isWithinShare(with) ? 1 : 0;
-    }
-
-    /** A transfer with a home has completed. */
-    void completed(Home one, boolean succeeded) {
-        one.completed(succeeded, silence.read());
     }
 }

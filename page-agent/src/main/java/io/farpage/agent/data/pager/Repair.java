@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.FailureDetector;
 import io.farpage.agent.data.shard.FetchStatus;
 import java.util.Objects;
 import java.util.function.LongSupplier;
@@ -168,7 +169,7 @@ final class Repair {
             joining.begin();
             return 1;
         }
-        if (now - joining.since() > Mirroring.FIRST_LINK_NANOS) {
+        if (now - joining.since() > FailureDetector.FIRST_LINK_NANOS) {
             joining.fail();
         }
         return 0;

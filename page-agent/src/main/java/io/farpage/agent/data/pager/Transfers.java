@@ -207,12 +207,8 @@ final class Transfers {
     Transfer poll() {
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
             Transfer completed = all[slot];
-            Home home = completed.home();
             FetchStatus how = fetcher.status(slot);
             completed.polled();
-            if (home != null) {
-                remotes.completed(home, how == FetchStatus.OK);
-            }
             Transfer whole = mirrored == 0 ? completed : ended(completed, how);
             if (whole != null) {
                 return whole;

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.FailureDetector;
 import io.farpage.agent.data.shard.SilenceClock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -120,14 +121,16 @@ final class WrittenHomes {
 
     /**
      * Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up.
+     * That its link is down says nothing while this process has not had that time since it stood still.
      */
     void suspect(int extent, int copy, boolean silent) {
         Home one = homes.home(extent, copy);
         long now = clock.getAsLong();
         if (one == null
-                || (one.link().connections() == 0 && now - startedAt < Mirroring.FIRST_LINK_NANOS)
+                || (one.link().connections() == 0 && now - startedAt < FailureDetector.FIRST_LINK_NANOS)
+                || (!silent && silence.hasStoodStillWithin(mirroring.dropNanos()))
                 || !isAnotherWell(extent, one)
-                || !one.suspect(now, Mirroring.REPEAT_NANOS)) {
+                || !one.suspect(now, FailureDetector.REPEAT_NANOS)) {
             return;
         }
         mirroring.suspect(homes.name(extent, copy), homes.incarnation(extent, copy), silent);

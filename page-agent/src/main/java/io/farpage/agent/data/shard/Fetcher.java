@@ -125,6 +125,11 @@ public final class Fetcher {
         return capacity - freeCount;
     }
 
+    /** The time by which peers are judged. */
+    public SilenceClock silence() {
+        return shard.silence();
+    }
+
     /** Whether other fetchers of the shard have transfers under way or not yet released. */
     public boolean othersAreBusy() {
         return shard.isBusyBeside(this);
@@ -210,6 +215,7 @@ public final class Fetcher {
 
     private void submit(int slot) {
         PeerLink home = link[slot];
+        long now = shard.silence().read();
         if (!home.leadsTo(pool[slot])) {
             if (doesEndWithLink(slot)) {
                 finish(slot, FetchStatus.UNREACHABLE);
@@ -217,11 +223,16 @@ public final class Fetcher {
                 park(slot);
             }
         } else if (home.prepare(
-                isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
+                isWrite[slot],
+                WrId.of(index, ++generation[slot], slot),
+                offset[slot],
+                length[slot],
+                local[slot],
+                now)) {
             rkey[slot] = home.preparedRkey();
             grantor[slot] = home.connection().incarnation();
             state[slot] = POSTED;
-            postedAt[slot] = shard.silence().read();
+            postedAt[slot] = now;
             shard.postLater(home);
         } else {
             park(slot);

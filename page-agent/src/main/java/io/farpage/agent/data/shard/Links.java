@@ -116,14 +116,14 @@ final class Links {
             if (trial.phase() == LinkPhase.UP) {
                 exchange(link, trial);
             } else {
-                link.up(); // the trial has failed meanwhile
+                link.up(clock.getAsLong()); // the trial has failed meanwhile
                 fetchers.retryParked();
             }
         }
     }
 
     private void exchange(PeerLink link, PeerLink trial) {
-        link.exchange(trial);
+        link.exchange(trial, clock.getAsLong());
         slots.exchanged(link, trial);
         notices.accept(new ShardNotice.Switched(link, trial, link.connection().attempt()));
         fetchers.retryParked();
@@ -160,7 +160,7 @@ final class Links {
     void headerRead(WorkCompletion wc) {
         PeerLink link = slots.ofHeader(wc.wrId());
         if (link != null) {
-            link.completed();
+            link.headerRead();
             verify(link, wc);
         }
     }
@@ -183,7 +183,7 @@ final class Links {
             failLink(link, "the peer is not the node that the coordinator named: " + e.getMessage());
             return;
         }
-        link.up();
+        link.up(clock.getAsLong());
         busy--;
         notices.accept(new ShardNotice.Up(link, link.connection().attempt()));
         fetchers.retryParked();

@@ -34,6 +34,7 @@ public final class PeerLink {
     private boolean refused;
     private long connections;
     private int number = NO_NUMBER;
+    private final FailureDetector answers = new FailureDetector();
     private GrantedRanges granted = GrantedRanges.NOTHING;
     /** The range of the latest transfer. */
     private int range = GrantedRanges.NONE;
@@ -119,9 +120,42 @@ public final class PeerLink {
         transport = next == null ? "" : next.rail().name();
     }
 
-    void up() {
+    /** The peer has completed a READ of its header, or there is another queue pair on which it has. */
+    void up(long now) {
         phase = LinkPhase.UP;
         connections++;
+        answers.asked(now);
+    }
+
+    /**
+     * Whether the peer has completed a request recently, has none to complete, or its link has just come up. The
+     * shard's thread only, as the other methods about answers; times are by the shard's {@link SilenceClock}.
+     */
+    public boolean answers(long now) {
+        return phase == LinkPhase.UP && (isQuiet() || !answers.isQuiet(now));
+    }
+
+    /** Whether requests are under way, and none has completed for longer than this. */
+    public boolean isQuietFor(long nanos, long now) {
+        return !isQuiet() && answers.isQuietFor(nanos, now);
+    }
+
+    /**
+     * Whether a READ may begin: the peer answers, or one that did not has nothing under way, so that the READ shows
+     * whether it does now.
+     */
+    public boolean takesReads(long now) {
+        return phase == LinkPhase.UP && (isQuiet() || (answers(now) && !answers.wasQuiet()));
+    }
+
+    /** Another home was asked for what this peer has not sent for long: it is slow until it completes a request. */
+    public void markSlow() {
+        answers.markSlow();
+    }
+
+    /** Whether another home is to be preferred, see {@link #markSlow}. */
+    public boolean isSlow() {
+        return answers.isSlow();
     }
 
     /** How often the link has come up. The peer has completed a READ each time. The shard's thread only. */
@@ -184,14 +218,18 @@ public final class PeerLink {
     /**
      * Adds a transfer, of bytes that {@link #isGranted}, to the chain of this duty cycle.
      *
+     * @param now by the shard's {@link SilenceClock}
      * @return false if the send queue is full
      */
-    boolean prepare(boolean write, long wrId, long offset, int length, long localAddress) {
+    boolean prepare(boolean write, long wrId, long offset, int length, long localAddress, long now) {
         Connection over = connection;
         if (over == null || over.queuePair().sendQueueSpace() == 0 || !isGranted(offset, length)) {
             return false;
         }
         QueuePair qp = over.queuePair();
+        if (isQuiet()) {
+            answers.asked(now);
+        }
         int lkey = over.rail().stagingLkey();
         long remote = granted.address(range, offset);
         int rkey = granted.rkey(range);
@@ -216,8 +254,21 @@ public final class PeerLink {
         outstanding += count;
     }
 
-    void completed() {
+    /** The READ of the peer's header has completed, which says nothing about its other memory. */
+    void headerRead() {
         outstanding--;
+    }
+
+    /**
+     * A transfer has completed.
+     *
+     * @param now by the shard's {@link SilenceClock}
+     */
+    void completed(boolean succeeded, long now) {
+        outstanding--;
+        if (succeeded) {
+            answers.answered(now);
+        }
     }
 
     void drain(String reason, long deadlineNanos) {
@@ -283,7 +334,7 @@ public final class PeerLink {
     /**
      * Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work.
      */
-    void exchange(PeerLink other) {
+    void exchange(PeerLink other, long now) {
         Connection own = connection;
         int ownNumber = number;
         GrantedRanges ownGranted = granted;
@@ -293,7 +344,7 @@ public final class PeerLink {
         other.granted = ownGranted;
         other.phase = own == null ? LinkPhase.DOWN : LinkPhase.UP;
         successor = null;
-        up();
+        up(now);
     }
 
     String drainReason() {

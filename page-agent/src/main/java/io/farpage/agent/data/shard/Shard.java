@@ -165,7 +165,8 @@ public final class Shard {
      */
     int doWork(boolean spins) {
         boolean judges = false;
-        if (--cyclesUntilClockRead <= 0) {
+        // Sources judge peers by that time, in every duty cycle.
+        if (--cyclesUntilClockRead <= 0 || !sources.isEmpty()) {
             cyclesUntilClockRead = CYCLES_BETWEEN_CLOCK_READS;
             silence.advance();
             judges = silence.now() - lastHousekeeping >= HOUSEKEEPING_NANOS;
@@ -197,8 +198,9 @@ public final class Shard {
         return polledAll && !fetchers.hasDone() && sources.areQuiescent();
     }
 
-    /** Makes the next duty cycle read the clock, after the thread has slept. */
-    void clockIsStale() {
+    /** The thread has slept, for so long at most. The next duty cycle reads the clock. */
+    void slept(long atMostNanos) {
+        silence.slept(atMostNanos);
         cyclesUntilClockRead = 0;
     }
 
@@ -340,8 +342,8 @@ public final class Shard {
             return; // of a queue pair that was destroyed before the transfer completed
         }
         PeerLink link = owner.home(slot);
-        link.completed();
         WcStatus status = wc.status();
+        link.completed(status == WcStatus.SUCCESS, silence.read());
         if (status == WcStatus.REM_ACCESS_ERR) {
             owner.grantRefused(slot);
         }

@@ -27,7 +27,9 @@ public final class ShardLoop implements AutoCloseable {
     /** How long a sleep in a completion channel lasts at most, and so how long a command may wait. */
     private static final long RAIL_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
 
-    private static final long SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Short enough that a process which stood still for as long as others wait for it sees that it did. */
+    private static final long SLEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private static final int MAX_RAILS = 16;
@@ -220,7 +222,7 @@ public final class ShardLoop implements AutoCloseable {
         List<Rail> rails = shard.rails();
         if (sleepsInChannel()) {
             shard.await(rails.getFirst(), RAIL_NAP_NANOS);
-            shard.clockIsStale();
+            shard.slept(RAIL_NAP_NANOS);
             return;
         }
         pollSet.clear();
@@ -229,8 +231,9 @@ public final class ShardLoop implements AutoCloseable {
             pollSet.add(rails.get(i).channel().fileDescriptor(), PollSet.POLLIN);
         }
         shard.addDescriptors(pollSet);
-        pollSet.await(shard.hasDeadlines() ? NAP_NANOS : SLEEP_NANOS);
-        shard.clockIsStale();
+        long nap = shard.hasDeadlines() ? NAP_NANOS : SLEEP_NANOS;
+        pollSet.await(nap);
+        shard.slept(nap);
         if (pollSet.ready(0) != 0) {
             wakeFd.drain(errno);
         }

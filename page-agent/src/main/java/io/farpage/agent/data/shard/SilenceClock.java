@@ -20,6 +20,9 @@ public final class SilenceClock {
     private final LongSupplier clock;
     private long advancedAt;
     private long now;
+    private long slept;
+    private boolean stoodStill;
+    private long stoodStillAt;
 
     /** @param clock monotonic nanoseconds */
     public SilenceClock(LongSupplier clock) {
@@ -31,8 +34,29 @@ public final class SilenceClock {
     /** A duty cycle begins, whose completions are not handled yet. */
     public void advance() {
         long at = clock.getAsLong();
-        now += Math.min(at - advancedAt, MAX_STEP_NANOS);
+        long passed = at - advancedAt;
+        now += Math.min(passed, MAX_STEP_NANOS);
         advancedAt = at;
+        if (passed - slept > MAX_STEP_NANOS) {
+            stoodStill = true;
+            stoodStillAt = now;
+        }
+        slept = 0;
+    }
+
+    /** The owner has slept since the last duty cycle, for so long at most: by that it does not count as having stood still. */
+    void slept(long atMostNanos) {
+        slept += atMostNanos;
+    }
+
+    /**
+     * Whether a duty cycle within this time began more than {@link #MAX_STEP_NANOS} later than it should have: the
+     * process was stopped, or had no CPU. Others may have given this process up meanwhile, so that what is broken since
+     * then says nothing about them.
+     */
+    public boolean hasStoodStillWithin(long nanos) {
+        stoodStill &= now - stoodStillAt < nanos;
+        return stoodStill;
     }
 
     /** When the duty cycle began. */

@@ -28,6 +28,10 @@ final class Sources {
         cycles.remove(cycle);
     }
 
+    boolean isEmpty() {
+        return cycles.isEmpty();
+    }
+
     /** Runs a duty cycle of each. Returns the amount of work. */
     int doWork() {
         int work = 0;

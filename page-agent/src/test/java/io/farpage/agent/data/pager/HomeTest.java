@@ -17,13 +17,11 @@ final class HomeTest {
 
     @Test
     void shouldCountPagesByDirectionUntilTransferEnds() {
-        home.begin(8, false, 1);
-        home.begin(3, true, 1);
+        home.begin(8, false);
+        home.begin(3, true);
         assertEquals(8, home.incoming());
         assertEquals(3, home.writing());
         assertEquals(2, home.transfers());
-        home.completed(true, 2);
-        assertEquals(2, home.transfers(), "pages that have arrived hold their slot");
         home.end(8, false);
         home.end(3, true);
         assertEquals(0, home.incoming() + home.writing() + home.transfers());

@@ -94,6 +94,8 @@ final class FetcherTest extends ShardFixture {
         assertEquals(slot, fetcher.poll());
         assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
         assertEquals(LinkPhase.UP, link.phase());
+        assertTrue(link.answers(shard.silence().now()), "a request that is not posted says nothing about the home");
+        assertFalse(link.isQuietFor(0, shard.silence().now()));
     }
 
     @Test

@@ -335,7 +335,7 @@ class LateAnswersTest {
 
     private void step(long nanos) {
         now += nanos;
-        shard.clockIsStale();
+        shard.slept(0);
         shard.doWork();
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {

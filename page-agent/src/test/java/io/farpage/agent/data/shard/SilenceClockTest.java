@@ -1,6 +1,8 @@
 package io.farpage.agent.data.shard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -25,6 +27,34 @@ final class SilenceClockTest {
         now += 1;
         silence.advance();
         assertEquals(SilenceClock.MAX_STEP_NANOS + 1, silence.now() - start);
+    }
+
+    @Test
+    void shouldKnowForAWhileThatItsOwnerStoodStill() {
+        now += SilenceClock.MAX_STEP_NANOS;
+        silence.advance();
+        assertFalse(silence.hasStoodStillWithin(1_000_000));
+        now += SilenceClock.MAX_STEP_NANOS + 1;
+        silence.advance();
+        assertTrue(silence.hasStoodStillWithin(1_000_000));
+        now += 999_999;
+        silence.advance();
+        assertTrue(silence.hasStoodStillWithin(1_000_000));
+        now += 1;
+        silence.advance();
+        assertFalse(silence.hasStoodStillWithin(1_000_000));
+    }
+
+    @Test
+    void shouldNotTakeASleepForStandingStillUnlessItLastsLonger() {
+        silence.slept(500_000_000);
+        now += 500_000_000 + SilenceClock.MAX_STEP_NANOS;
+        silence.advance();
+        assertFalse(silence.hasStoodStillWithin(1_000_000));
+        silence.slept(500_000_000);
+        now += 500_000_001 + SilenceClock.MAX_STEP_NANOS;
+        silence.advance();
+        assertTrue(silence.hasStoodStillWithin(1_000_000));
     }
 
     @Test

@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.Mirroring;
 import io.farpage.agent.data.pager.model.GuestThread.State;
 import io.farpage.agent.data.pager.model.Step.Kind;
+import io.farpage.agent.data.shard.FailureDetector;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -120,7 +120,8 @@ final class Quiescence {
 
     /** A successor has no link to the silent home, and gives it time for that before it has the home dropped. */
     private long silenceNanos() {
-        return SILENCE_NANOS + (world.agent.kills() > 0 && world.setup.isMirrored() ? Mirroring.FIRST_LINK_NANOS : 0);
+        return SILENCE_NANOS
+                + (world.agent.kills() > 0 && world.setup.isMirrored() ? FailureDetector.FIRST_LINK_NANOS : 0);
     }
 
     private int idleThread() {
@@ -232,7 +233,7 @@ final class Quiescence {
         runThreads();
         world.runCycle();
         if (round % 10 == 9) {
-            world.pass(pauseNanos);
+            world.passAwake(pauseNanos);
             if (world.guest.hasForked() && world.agent.ended() == null) {
                 world.agent.pager().probe();
             }

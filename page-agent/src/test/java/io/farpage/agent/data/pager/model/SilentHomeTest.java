@@ -16,15 +16,19 @@ import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +44,8 @@ class SilentHomeTest {
     private final RecordingKernel kernel = new RecordingKernel();
     private final List<String> suspicions = new ArrayList<>();
     private long now = 1_000 * MILLISECOND;
+    private @Nullable SimulatedQueuePair queuePair;
+    private int attempts;
     private final Shard shard =
             new Shard(List.of(home.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
 
@@ -54,6 +60,17 @@ class SilentHomeTest {
         pager.resize(2);
         runUntil(this::isWriteUnderWay);
         assertEquals(List.of(), suspicions);
+    }
+
+    /** The home has ended, or has given this process up. */
+    private void breakLink() {
+        Objects.requireNonNull(queuePair).fail();
+        AtomicBoolean released = new AtomicBoolean();
+        runUntil(() -> {
+            released.compareAndSet(false, shard.pollNotice() instanceof ShardNotice.Released);
+            return released.get();
+        });
+        shard.submit(new ShardCommand.Destroyed(link, attempts));
     }
 
     private Pager serve() {
@@ -109,8 +126,10 @@ class SilentHomeTest {
     }
 
     private void connect() {
+        SimulatedQueuePair fresh = home.connect();
+        queuePair = fresh;
         shard.submit(new ShardCommand.Install(
-                link, new Connection(home.connect(), home.rail(), SimulatedNetwork.INCARNATION, home.memory(), 1)));
+                link, new Connection(fresh, home.rail(), SimulatedNetwork.INCARNATION, home.memory(), ++attempts)));
         runUntil(() -> !home.underWay().isEmpty());
         home.complete();
         runUntil(() -> link.phase() == LinkPhase.UP);
@@ -158,6 +177,34 @@ class SilentHomeTest {
         assertEquals(List.of(), suspicions);
         run(200 * MILLISECOND);
         assertEquals("home is silent", suspicions.getFirst());
+    }
+
+    @Test
+    void shouldSuspectAtOnceAHomeWhoseLinkBreaks() {
+        breakLink();
+        run(10 * MILLISECOND);
+        assertEquals("home is down", suspicions.getFirst());
+    }
+
+    /** The home may have given the link up while this process stood still, and makes another. */
+    @Test
+    void shouldNotSuspectAHomeWhoseLinkIsMadeAnewAfterTheAgentStoodStill() {
+        now += 2 * DROP_AFTER;
+        breakLink();
+        run(DROP_AFTER - 100 * MILLISECOND);
+        assertEquals(List.of(), suspicions);
+        connect();
+        completeAll();
+        run(DROP_AFTER / 2);
+        assertEquals(List.of(), suspicions);
+    }
+
+    @Test
+    void shouldSuspectAHomeWhoseLinkIsNotMadeAnewAfterTheAgentStoodStill() {
+        now += 2 * DROP_AFTER;
+        breakLink();
+        run(DROP_AFTER + 200 * MILLISECOND);
+        assertEquals("home is down", suspicions.getFirst());
     }
 
     private void cycle() {

@@ -280,6 +280,16 @@ final class World {
         }
     }
 
+    /** Lets time pass in which the agent runs. */
+    void passAwake(long nanos) {
+        long step = SilenceClock.MAX_STEP_NANOS / 2;
+        for (long left = nanos; left > step; left -= step) {
+            now += step;
+            runCycle();
+        }
+        pass(Math.min(nanos, step));
+    }
+
     /** Lets the deadline of every transfer pass. */
     private void expire() {
         for (long left = Agent.DEADLINE_NANOS + LONG_NANOS; left > 0; left -= SilenceClock.MAX_STEP_NANOS) {

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A home
  * that leaves a WRITE unanswered for long is reported, so that it is dropped. What is under way to a home that was dropped, or waits for
- * one while another is up, is ended. The shard's thread only.
+ * one while another is up, is ended. What waits to be posted for pages that are lost, or no longer this node's, is ended. The shard's thread only.
  */
 final class Mirrors {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -64,7 +64,13 @@ final class Mirrors {
             if (!each.isInUse()) {
                 continue;
             }
-            isOldLeft |= each.version() != watched;
+            boolean isOld = each.version() != watched;
+            isOldLeft |= isOld;
+            if (isOld && each.isUnderWay() && homes.isLost(homes.extent(each.first()))) {
+                // The space may have passed to another node: its homes refuse what is posted from now on.
+                transfers.withdraw(each.slot());
+                continue;
+            }
             if (each.isUnderWay() && (each.isMirrored() || each.version() != watched)) {
                 work += each.isWrite() ? write(each, now) : read(each, now);
             }

@@ -294,6 +294,11 @@ final class Transfers {
         fetcher.giveUp(slot, why);
     }
 
+    /** Lets nothing more be posted for a transfer, without failing the link of what is. */
+    void withdraw(int slot) {
+        fetcher.withdraw(slot);
+    }
+
     /**
      * Ends every transfer that has completed, and so those that the part of the pager that began them has not dealt
      * with. Returns how many.

@@ -334,14 +334,23 @@ public final class Fetcher {
      * since the device may still access the memory. The slot completes as any other.
      */
     public void giveUp(int slot, String why) {
+        withdraw(slot);
+        if (state[slot] == POSTED) {
+            shard.failLink(link[slot], why);
+        }
+    }
+
+    /**
+     * Posts nothing of a transfer any more. What is posted may complete, and ends with its link otherwise; the link is
+     * not failed for it.
+     */
+    public void withdraw(int slot) {
         failsFast[slot] = true;
         if (state[slot] == PARKED) {
             parked--;
             finish(slot, FetchStatus.UNREACHABLE);
         } else if (state[slot] == REFUSED) {
             finish(slot, FetchStatus.REFUSED);
-        } else if (state[slot] == POSTED) {
-            shard.failLink(link[slot], why);
         }
     }
 

@@ -7,10 +7,14 @@ import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
+import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.PeerMemory;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardNotice;
@@ -20,6 +24,7 @@ import java.lang.foreign.Arena;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -32,6 +37,7 @@ class RefusingHomeTest {
     private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final PeerLink link = new PeerLink("home");
     private final RecordingKernel kernel = new RecordingKernel();
+    private SpaceMap map = ModelPool.map(setup, "home", "home");
     private long now = SECOND;
     private long attempts;
     private final Shard shard =
@@ -41,29 +47,7 @@ class RefusingHomeTest {
     @EnumSource(names = {"REM_ACCESS_ERR", "REM_INV_REQ_ERR"})
     void shouldFetchPageAgainWhenHealthyHomeRefuses(WcStatus refusal) {
         ModelPool.reset(setup);
-        var map = ModelPool.map(setup, "home", "home");
-        Pager pager = new Pager(
-                new Pager.Guest(
-                        "refused",
-                        kernel,
-                        null,
-                        List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
-                        Memory.PAGE,
-                        true,
-                        WorkingSet.EMPTY,
-                        Pins.NONE,
-                        null),
-                new Pager.Backing(
-                        ModelPool.NODE,
-                        ModelPool.INCARNATION,
-                        () -> map,
-                        node -> link,
-                        shard.newFetcher(4, 60 * SECOND),
-                        ModelPool.pool(setup)),
-                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
-                () -> now,
-                end -> {});
-        shard.submit(new ShardCommand.AddCycle(pager));
+        Pager pager = serve(shard.newFetcher(4, 60 * SECOND));
         kernel.messages = messages -> messages.fault(RecordingKernel.BASE, false, false);
         for (int refusals = 0; refusals < 4; refusals++) {
             connect();
@@ -80,15 +64,52 @@ class RefusingHomeTest {
         assertEquals(0, pager.counters().lost().get());
     }
 
+    private Pager serve(Fetcher fetcher) {
+        Pager pager = new Pager(
+                new Pager.Guest(
+                        "refused",
+                        kernel,
+                        null,
+                        List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
+                        Memory.PAGE,
+                        true,
+                        WorkingSet.EMPTY,
+                        Pins.NONE,
+                        null),
+                new Pager.Backing(
+                        ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, ModelPool.pool(setup)),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
+                () -> now,
+                end -> {});
+        shard.submit(new ShardCommand.AddCycle(pager));
+        return pager;
+    }
+
+    /** The space was deleted, or another node has taken it over: its homes refuse what is posted from now on. */
+    @Test
+    void shouldPostNothingThatWaitedForAKeyWhenThePagesAreLost() {
+        ModelPool.reset(setup);
+        Fetcher fetcher = shard.newFetcher(4, 60 * SECOND);
+        serve(fetcher);
+        PeerMemory memory = network.memory();
+        connect(new PeerMemory(
+                memory.pool(), memory.headerAddress(), memory.headerRkey(), memory.device(), GrantedRanges.NOTHING));
+        kernel.messages = messages -> messages.fault(RecordingKernel.BASE, false, false);
+        runUntil(() -> fetcher.inUse() == 1);
+        map = map.lost();
+        runUntil(() -> fetcher.inUse() == 0);
+        assertEquals(LinkPhase.UP, link.phase(), "other guests use it");
+        assertEquals(List.of(), network.underWay());
+    }
+
     private void connect() {
+        connect(network.memory());
+    }
+
+    private void connect(PeerMemory memory) {
         shard.submit(new ShardCommand.Install(
                 link,
-                new Connection(
-                        network.connect(),
-                        network.rail(),
-                        SimulatedNetwork.INCARNATION,
-                        network.memory(),
-                        ++attempts)));
+                new Connection(network.connect(), network.rail(), SimulatedNetwork.INCARNATION, memory, ++attempts)));
         runUntil(() ->
                 !network.underWay().isEmpty() && network.underWay().getFirst().isHeader());
         network.complete();

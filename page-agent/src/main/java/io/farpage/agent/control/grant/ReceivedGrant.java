@@ -1,5 +1,6 @@
 package io.farpage.agent.control.grant;
 
+import io.farpage.agent.data.shard.DeviceGrants;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.coordinator.model.RegionKey;
@@ -9,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A grant that this node has opened.
@@ -48,8 +50,7 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
 
     /**
      * What a home has granted, of the incarnation of its newest grant. Where ranges of a deleted space and a new one
-     * overlap, the newest counts for the bytes that both have. Where a node that is attached to a space pulls an extent
-     * of it, the attachment counts: its keys permit reads, and those of the pull permit no WRITE.
+     * overlap, the newest counts for the bytes that both have.
      *
      * @param grants of one home, the newest last
      */
@@ -59,39 +60,41 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
         }
         List<ReceivedGrant> newestFirst = new ArrayList<>(grants).reversed();
         long incarnation = newestFirst.getFirst().parties().homeIncarnation().value();
-        List<GrantContent.Range> chosen = new ArrayList<>();
+        List<GrantContent.Range> attachments = new ArrayList<>();
+        List<GrantContent.Range> pulls = new ArrayList<>();
         for (ReceivedGrant grant : newestFirst) {
             if (grant.parties().homeIncarnation().value() == incarnation) {
-                List<GrantContent.Range> rest = without(grant.content().ranges(), chosen);
-                for (ReceivedGrant other : newestFirst) {
-                    if (other.isAttachmentBeside(grant.parties())) {
-                        rest = without(rest, other.content().ranges());
-                    }
-                }
-                chosen.addAll(rest);
+                List<GrantContent.Range> chosen = grant.parties().pull().isPresent() ? pulls : attachments;
+                chosen.addAll(without(grant.content().ranges(), chosen));
             }
         }
+        Map<String, GrantedRanges> attachmentsOn = byDevice(attachments);
+        Map<String, GrantedRanges> pullsOn = byDevice(pulls);
+        return new PeerGrants(
+                incarnation,
+                (int) Stream.concat(attachments.stream(), pulls.stream())
+                        .filter(range -> !range.keys().isEmpty())
+                        .count(),
+                Stream.concat(attachmentsOn.keySet().stream(), pullsOn.keySet().stream())
+                        .distinct()
+                        .collect(Collectors.toMap(
+                                device -> device,
+                                device -> new DeviceGrants(
+                                        attachmentsOn.getOrDefault(device, GrantedRanges.NOTHING),
+                                        pullsOn.getOrDefault(device, GrantedRanges.NOTHING)))));
+    }
+
+    private static Map<String, GrantedRanges> byDevice(List<GrantContent.Range> ranges) {
         Map<String, List<GrantedRanges.Range>> byDevice = new HashMap<>();
-        for (GrantContent.Range range : chosen) {
+        for (GrantContent.Range range : ranges) {
             for (RegionKey key : range.keys()) {
                 byDevice.computeIfAbsent(key.device(), _ -> new ArrayList<>())
                         .add(new GrantedRanges.Range(
                                 range.offset(), range.length(), range.address().value(), (int) key.rkey()));
             }
         }
-        return new PeerGrants(
-                incarnation,
-                (int) chosen.stream().filter(range -> !range.keys().isEmpty()).count(),
-                byDevice.entrySet().stream()
-                        .collect(Collectors.toMap(Map.Entry::getKey, each -> GrantedRanges.of(each.getValue()))));
-    }
-
-    /** Whether it is of the attachment to the space that a pull of the same node reads from the same home. */
-    private boolean isAttachmentBeside(GrantParties pull) {
-        return pull.pull().isPresent()
-                && parties.pull().isEmpty()
-                && parties.space() == pull.space()
-                && parties.homeIncarnation().equals(pull.homeIncarnation());
+        return byDevice.entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, each -> GrantedRanges.of(each.getValue())));
     }
 
     private static List<GrantContent.Range> without(List<GrantContent.Range> ranges, List<GrantContent.Range> others) {

@@ -4,6 +4,7 @@ import io.farpage.agent.control.page.PageRequest.Place;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -176,7 +177,7 @@ final class PageCycle implements DutyCycle {
 
     private static boolean missesGrant(PageRequest request) {
         return request.home().isUp()
-                && !request.home().isGranted(request.place().offset(), request.length());
+                && !request.home().isGranted(KeyUse.ATTACHMENT, request.place().offset(), request.length());
     }
 
     private MemorySegment staging(int first, int length) {

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.pull;
 
+import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.coordinator.model.ExtentEpoch;
 import java.util.BitSet;
@@ -91,7 +92,8 @@ final class Pull {
         for (int i = 0; i < sources.size(); i++) {
             Source source = sources.get((reader + i) % sources.size());
             PeerLink link = source.link();
-            if (link.leadsTo(source.pool()) && link.isGranted(source.offset() + start(chunk), target.bytes(chunk))) {
+            if (link.leadsTo(source.pool())
+                    && link.isGranted(KeyUse.PULL, source.offset() + start(chunk), target.bytes(chunk))) {
                 return source;
             }
         }

@@ -4,6 +4,7 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.member.PoolPulls;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
@@ -101,7 +102,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         this.self = self;
         this.shard = shard;
         this.links = links;
-        fetcher = shard.shard().newFetcher(PullCycle.RUNS, options.deadline().toNanos());
+        fetcher = shard.shard().newFetcher(PullCycle.RUNS, options.deadline().toNanos(), KeyUse.PULL);
         thread = new ControlThread(
                 "pulls", new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, CHECK, CLOSE_TIMEOUT), this::step);
         cycle = new PullCycle(fetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);

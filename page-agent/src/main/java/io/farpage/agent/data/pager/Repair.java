@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FailureDetector;
 import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.KeyUse;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -209,8 +210,8 @@ final class Repair {
         }
         int bytes = staging.pageBytes();
         return home.isUp()
-                && home.link().isGranted(joining.offset(joining.first()), bytes)
-                && home.link().isGranted(joining.offset(joining.end() - 1), bytes);
+                && home.link().isGranted(KeyUse.ATTACHMENT, joining.offset(joining.first()), bytes)
+                && home.link().isGranted(KeyUse.ATTACHMENT, joining.offset(joining.end() - 1), bytes);
     }
 
     private int copySome(Joining joining, long now) {

@@ -35,6 +35,7 @@ public final class Fetcher {
     private final Shard shard;
     private final int index;
     private final int capacity;
+    private final KeyUse use;
     private final long deadlineNanos;
 
     private final byte[] state;
@@ -83,7 +84,8 @@ public final class Fetcher {
     private final Counter failures = new Counter();
     private final Counter replays = new Counter();
 
-    Fetcher(Shard shard, int index, int capacity, long deadlineNanos) {
+    Fetcher(Shard shard, int index, int capacity, long deadlineNanos, KeyUse use) {
+        this.use = use;
         this.shard = shard;
         this.index = index;
         this.capacity = capacity;
@@ -223,13 +225,14 @@ public final class Fetcher {
                 park(slot);
             }
         } else if (home.prepare(
+                use,
                 isWrite[slot],
                 WrId.of(index, ++generation[slot], slot),
                 offset[slot],
                 length[slot],
                 local[slot],
                 now)) {
-            rkey[slot] = home.preparedRkey();
+            rkey[slot] = home.preparedRkey(use);
             grantor[slot] = home.connection().incarnation();
             state[slot] = POSTED;
             postedAt[slot] = now;
@@ -357,7 +360,7 @@ public final class Fetcher {
     /** The home has refused the key for a transfer's range. The transfer waits for another grant then. */
     void grantRefused(int slot) {
         PeerLink home = link[slot];
-        home.grantRefused(offset[slot], length[slot], rkey[slot]);
+        home.grantRefused(use, offset[slot], length[slot], rkey[slot]);
         shard.grantRefused(new ShardNotice.GrantRefused(home, grantor[slot], offset[slot], rkey[slot]));
     }
 

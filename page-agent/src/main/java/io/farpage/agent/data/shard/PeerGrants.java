@@ -9,7 +9,7 @@ import java.util.Map;
  * @param ranges how many, each of which has a key for one device at least
  * @param byDevice the ranges as registered with each of the peer's devices, by the peer's name of the device
  */
-public record PeerGrants(long incarnation, int ranges, Map<String, GrantedRanges> byDevice) {
+public record PeerGrants(long incarnation, int ranges, Map<String, DeviceGrants> byDevice) {
     /** Of a peer that has granted nothing. */
     public static final PeerGrants NOTHING = new PeerGrants(0, 0, Map.of());
 
@@ -24,7 +24,7 @@ public record PeerGrants(long incarnation, int ranges, Map<String, GrantedRanges
     }
 
     /** The ranges for a queue pair to an incarnation of the peer on one of its devices. */
-    public GrantedRanges on(long connected, String device) {
-        return connected == incarnation ? byDevice.getOrDefault(device, GrantedRanges.NOTHING) : GrantedRanges.NOTHING;
+    public DeviceGrants on(long connected, String device) {
+        return connected == incarnation ? byDevice.getOrDefault(device, DeviceGrants.NOTHING) : DeviceGrants.NOTHING;
     }
 }

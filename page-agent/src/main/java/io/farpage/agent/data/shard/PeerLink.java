@@ -35,7 +35,7 @@ public final class PeerLink {
     private long connections;
     private int number = NO_NUMBER;
     private final FailureDetector answers = new FailureDetector();
-    private GrantedRanges granted = GrantedRanges.NOTHING;
+    private DeviceGrants granted = DeviceGrants.NOTHING;
     /** The range of the latest transfer. */
     private int range = GrantedRanges.NONE;
 
@@ -189,10 +189,10 @@ public final class PeerLink {
 
     /**
      * Whether the peer has granted this node {@code length} bytes at {@code offset} of its exported frames, for the
-     * device of the present queue pair. The shard's thread only.
+     * device of the present queue pair, for such a use. The shard's thread only.
      */
-    public boolean isGranted(long offset, int length) {
-        int found = granted.find(offset, length, range);
+    public boolean isGranted(KeyUse use, long offset, int length) {
+        int found = granted.of(use).find(offset, length, range);
         if (found == GrantedRanges.NONE) {
             return false;
         }
@@ -201,17 +201,17 @@ public final class PeerLink {
     }
 
     /** The key of the latest transfer that {@link #prepare} has added. */
-    int preparedRkey() {
-        return granted.rkey(range);
+    int preparedRkey(KeyUse use) {
+        return granted.of(use).rkey(range);
     }
 
     /**
      * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is not used any more. Does
      * nothing if the peer has granted the range with another key since.
      */
-    void grantRefused(long offset, int length, int rkey) {
-        if (isGranted(offset, length) && granted.rkey(range) == rkey) {
-            granted = granted.without(range);
+    void grantRefused(KeyUse use, long offset, int length, int rkey) {
+        if (isGranted(use, offset, length) && granted.of(use).rkey(range) == rkey) {
+            granted = granted.without(use, range);
         }
     }
 
@@ -221,9 +221,9 @@ public final class PeerLink {
      * @param now by the shard's {@link SilenceClock}
      * @return false if the send queue is full
      */
-    boolean prepare(boolean write, long wrId, long offset, int length, long localAddress, long now) {
+    boolean prepare(KeyUse use, boolean write, long wrId, long offset, int length, long localAddress, long now) {
         Connection over = connection;
-        if (over == null || over.queuePair().sendQueueSpace() == 0 || !isGranted(offset, length)) {
+        if (over == null || over.queuePair().sendQueueSpace() == 0 || !isGranted(use, offset, length)) {
             return false;
         }
         QueuePair qp = over.queuePair();
@@ -231,8 +231,8 @@ public final class PeerLink {
             answers.asked(now);
         }
         int lkey = over.rail().stagingLkey();
-        long remote = granted.address(range, offset);
-        int rkey = granted.rkey(range);
+        long remote = granted.of(use).address(range, offset);
+        int rkey = granted.of(use).rkey(range);
         if (write) {
             qp.prepareWrite(wrId, localAddress, length, lkey, remote, rkey, SendFlag.SIGNALED);
         } else {
@@ -337,7 +337,7 @@ public final class PeerLink {
     void exchange(PeerLink other, long now) {
         Connection own = connection;
         int ownNumber = number;
-        GrantedRanges ownGranted = granted;
+        DeviceGrants ownGranted = granted;
         use(other.connection, other.number);
         granted = other.granted;
         other.use(own, ownNumber);
@@ -354,7 +354,7 @@ public final class PeerLink {
     /** Drops the queue pair. */
     void release() {
         use(null, NO_NUMBER);
-        granted = GrantedRanges.NOTHING;
+        granted = DeviceGrants.NOTHING;
         released = false;
         outstanding = 0;
         prepared = 0;

@@ -9,10 +9,15 @@ package io.farpage.agent.data.shard;
  * @param device the peer's name of the device
  * @param granted the exported frames that the peer has granted to this node
  */
-public record PeerMemory(long pool, long headerAddress, int headerRkey, String device, GrantedRanges granted) {
+public record PeerMemory(long pool, long headerAddress, int headerRkey, String device, DeviceGrants granted) {
+    /** As granted to a node that is attached to spaces, and pulls nothing. */
+    public PeerMemory(long pool, long headerAddress, int headerRkey, String device, GrantedRanges attachments) {
+        this(pool, headerAddress, headerRkey, device, new DeviceGrants(attachments, GrantedRanges.NOTHING));
+    }
+
     /** Does not show the key. */
     @Override
     public String toString() {
-        return "memory on " + device + ", " + granted;
+        return "memory on " + device + ", " + granted.count() + " granted ranges";
     }
 }

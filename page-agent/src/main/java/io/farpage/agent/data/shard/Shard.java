@@ -93,7 +93,16 @@ public final class Shard {
      * @param deadlineNanos how long one may take
      */
     public Fetcher newFetcher(int capacity, long deadlineNanos) {
-        return fetchers.add(index -> new Fetcher(this, index, capacity, deadlineNanos));
+        return newFetcher(capacity, deadlineNanos, KeyUse.ATTACHMENT);
+    }
+
+    /**
+     * As the other one.
+     *
+     * @param use what the keys of its transfers were granted for
+     */
+    public Fetcher newFetcher(int capacity, long deadlineNanos, KeyUse use) {
+        return fetchers.add(index -> new Fetcher(this, index, capacity, deadlineNanos, use));
     }
 
     boolean isClosed() {

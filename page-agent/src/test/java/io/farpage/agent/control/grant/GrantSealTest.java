@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.LinkKeys;
+import io.farpage.agent.data.shard.DeviceGrants;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.coordinator.model.Grant;
@@ -160,9 +161,9 @@ final class GrantSealTest {
         assertEquals(1, joined.incarnation());
         assertEquals(
                 new GrantedRanges.Range(0, 8192, 0, 2),
-                joined.on(1, "soft0").ranges().getFirst());
-        assertEquals(GrantedRanges.NOTHING, joined.on(2, "soft0"));
-        assertEquals(GrantedRanges.NOTHING, joined.on(1, "mlx5_0"));
+                joined.on(1, "soft0").attachments().ranges().getFirst());
+        assertEquals(DeviceGrants.NOTHING, joined.on(2, "soft0"));
+        assertEquals(DeviceGrants.NOTHING, joined.on(1, "mlx5_0"));
         assertEquals(PeerGrants.NOTHING, ReceivedGrant.join(List.of()));
     }
 }

@@ -4,6 +4,7 @@ import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.data.shard.DeviceGrants;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.IdleStrategy;
@@ -141,9 +142,11 @@ final class LinkNode implements AutoCloseable {
                         .collect(Collectors.toMap(open -> open.device().name(), LinkNode::granted)));
     }
 
-    private static GrantedRanges granted(OpenDevice open) {
+    private static DeviceGrants granted(OpenDevice open) {
         MemoryRegion all = open.export(0, POOL_BYTES);
-        return GrantedRanges.of(List.of(new GrantedRanges.Range(0, all.length(), all.address(), all.rkey())));
+        return new DeviceGrants(
+                GrantedRanges.of(List.of(new GrantedRanges.Range(0, all.length(), all.address(), all.rkey()))),
+                GrantedRanges.NOTHING);
     }
 
     String state() {

@@ -163,6 +163,6 @@ final class FetcherTest extends ShardFixture {
                 right.headerAddress(),
                 right.headerRkey(),
                 right.device(),
-                home.granted(right.granted().rkey(0) ^ 0x0100_0000));
+                home.granted(right.granted().attachments().rkey(0) ^ 0x0100_0000));
     }
 }

@@ -99,6 +99,21 @@ final class GrantedRangesTest extends ShardFixture {
     }
 
     @Test
+    void shouldReadForAPullWithNoOtherKeysThanThoseOfAPull() {
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        Fetcher pulls = shard.newFetcher(1, DEADLINE, KeyUse.PULL);
+        int slot = pulls.read(link, Home.INCARNATION, 3L * PAGE, PAGE, node.pool.stagingAddress());
+        assertTrue(pulls.hasParked(), "the keys of an attachment are there");
+        DeviceGrants pulled =
+                new DeviceGrants(GrantedRanges.NOTHING, home.memory().granted().attachments());
+        shard.submit(new ShardCommand.Grant(link, new PeerGrants(Home.INCARNATION, 1, Map.of(Home.DEVICE, pulled))));
+        runUntil(pulls::hasDone);
+        assertEquals(slot, pulls.poll());
+        assertEquals(FetchStatus.OK, pulls.status(slot));
+    }
+
+    @Test
     void shouldEndTransferAtDeadlineWhenHomeGrantsNothing() {
         connect(1, Home.INCARNATION, withoutGrants());
         runUntil(() -> link.phase() == LinkPhase.UP);
@@ -116,11 +131,11 @@ final class GrantedRangesTest extends ShardFixture {
         int slot = read(3);
         runUntil(fetcher::hasDone);
         assertEquals(slot, fetcher.poll());
-        int rkey = link.preparedRkey();
-        link.grantRefused(3L * PAGE, PAGE, rkey + 1);
-        assertTrue(link.isGranted(3L * PAGE, PAGE));
-        link.grantRefused(3L * PAGE, PAGE, rkey);
-        assertFalse(link.isGranted(3L * PAGE, PAGE));
+        int rkey = link.preparedRkey(KeyUse.ATTACHMENT);
+        link.grantRefused(KeyUse.ATTACHMENT, 3L * PAGE, PAGE, rkey + 1);
+        assertTrue(link.isGranted(KeyUse.ATTACHMENT, 3L * PAGE, PAGE));
+        link.grantRefused(KeyUse.ATTACHMENT, 3L * PAGE, PAGE, rkey);
+        assertFalse(link.isGranted(KeyUse.ATTACHMENT, 3L * PAGE, PAGE));
     }
 
     @Test

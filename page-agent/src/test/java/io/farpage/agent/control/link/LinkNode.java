@@ -1,5 +1,7 @@
 package io.farpage.agent.control.link;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.TransportMode;
@@ -23,6 +25,7 @@ import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
@@ -62,6 +65,7 @@ final class LinkNode implements AutoCloseable {
     private final ShardRails rails;
     private final ShardLoop loop;
     private final Fetcher fetcher;
+    private final Destroyer destroyer = new Destroyer(() -> {});
     private final LinkContext context;
     private final CompletionQueueControl completionQueues;
 
@@ -94,8 +98,7 @@ final class LinkNode implements AutoCloseable {
                         OptionalInt.empty(),
                         ThreadScheduling.ordinary()));
         fetcher = loop.shard().newFetcher(1, Duration.ofHours(1).toNanos());
-        context = new LinkContext(
-                transports, List.of(new LinkShard(loop, rails)), options, new Destroyer(() -> {}), clock);
+        context = new LinkContext(transports, List.of(new LinkShard(loop, rails)), options, destroyer, clock);
         completionQueues = new CompletionQueueControl(context);
         session = new LinkSession(peer, context);
     }
@@ -222,6 +225,11 @@ final class LinkNode implements AutoCloseable {
 
     @Override
     public void close() {
+        try {
+            assertTrue(destroyer.stop(Deadlines.of(Deadlines.SHORT)), "queue pairs are still being destroyed");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         session.close();
         loop.close();
         rails.close();

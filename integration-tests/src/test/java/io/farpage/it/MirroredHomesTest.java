@@ -285,9 +285,10 @@ class MirroredHomesTest {
     private boolean isFree(String node) {
         return cluster.coordinator()
                 .rest()
-                .get("/api/v1/nodes/" + node + "/releases")
+                .get("/api/v1/nodes/" + node + "/hosted")
                 .expect(200)
                 .json()
+                .get("releases")
                 .isEmpty();
     }
 }

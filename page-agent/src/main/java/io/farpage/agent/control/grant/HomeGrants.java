@@ -12,20 +12,17 @@ import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.HostedPull;
-import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -36,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * of the pool that belongs to the space; and for each node that pulls an extent from this one, a region that it can
  * only read. The keys are told to that node alone. Revoking deregisters the regions. Regions are registered and keys
  * published on a thread of its own, since a device pins the pages of a range meanwhile and the coordinator has to
- * answer: revoking and barring do not wait for that. That thread grants what the latest list has, whenever it looks.
+ * answer: revoking does not wait for that. That thread grants what the latest list has, whenever it looks.
  */
 public final class HomeGrants implements PoolAccess, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(HomeGrants.class);
@@ -48,15 +45,12 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     private final Transports transports;
     private final GrantSeal seal;
     private final Map<GrantParties, GivenGrant> given = new HashMap<>();
-    private final Set<Peer> barred = new HashSet<>();
     private final Map<GrantParties, String> refusals = new HashMap<>();
     private final ControlThread thread;
     /** The grants that the latest list asks for, and whether the coordinator has them. */
     private Map<GrantParties, Boolean> wanted = Map.of();
 
     private Map<Long, SpaceExtents> spaces = Map.of();
-
-    private record Peer(String node, Incarnation incarnation) {}
 
     /** @param transports the devices that the pool is registered with */
     public HomeGrants(LocalNode self, Transports transports) {
@@ -80,8 +74,11 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         wanted = new LinkedHashMap<>();
         hosted.attachments().forEach(each -> wanted.put(parties(each), each.granted()));
         hosted.pulls().forEach(each -> wanted.put(parties(each), each.granted()));
+        Predicate<GrantParties> cutOff = parties ->
+                hosted.fences().stream().anyMatch(fence -> fence.isOf(parties.node(), parties.incarnation()));
         // A node reaches its own pool without a key.
-        wanted.keySet().removeIf(parties -> parties.node().equals(self.id()));
+        wanted.keySet().removeIf(cutOff.or(parties -> parties.node().equals(self.id())));
+        revokeIf(grant -> cutOff.test(grant.parties()));
         revokeOthers();
         thread.wake();
     }
@@ -110,18 +107,6 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         }
         // What else was in the same region is granted again.
         thread.wake();
-    }
-
-    @Override
-    public synchronized void bar(String node, Incarnation incarnation) {
-        barred.add(new Peer(node, incarnation));
-        revokeIf(grant -> grant.parties().node().equals(node)
-                && grant.parties().incarnation().equals(incarnation));
-    }
-
-    @Override
-    public synchronized void lift(String node, Incarnation incarnation) {
-        barred.remove(new Peer(node, incarnation));
     }
 
     /** A grant whose revocation fails stays, so that it is tried again. */
@@ -208,9 +193,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
 
     private synchronized Optional<GivenGrant> prepare(GrantParties parties, List<OpenDevice> devices) {
         SpaceExtents space = spaces.get(parties.space());
-        if (space == null
-                || !wanted.containsKey(parties)
-                || barred.contains(new Peer(parties.node(), parties.incarnation()))) {
+        if (space == null || !wanted.containsKey(parties)) {
             return Optional.empty();
         }
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
@@ -229,37 +212,31 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
 
     /**
      * Registers a grant with one device, range by range and without the lock, since a device pins the pages of a range
-     * meanwhile: revoking and barring do not wait for that. A range that is revoked meanwhile is deregistered again. No
+     * meanwhile: revoking does not wait for that. A range that is revoked meanwhile is deregistered again. No
      * node knows its key.
      */
     private void register(GivenGrant grant, OpenDevice device) {
         try {
             for (PoolRange range : missing(grant, device)) {
                 MemoryRegion region = grant.export(device, range);
-                if (!add(grant, device, range, region)) {
-                    region.close();
+                synchronized (this) {
+                    if (!grant.add(device, range, region)) {
+                        region.close();
+                    }
                 }
             }
-            registered(grant, device);
+            synchronized (this) {
+                grant.registered(device);
+            }
         } catch (VerbsException e) {
-            failed(grant, device, e);
+            synchronized (this) {
+                grant.failed(device, e);
+            }
         }
     }
 
     private synchronized List<PoolRange> missing(GivenGrant grant, OpenDevice device) {
         return grant.missing(device);
-    }
-
-    private synchronized boolean add(GivenGrant grant, OpenDevice device, PoolRange range, MemoryRegion region) {
-        return grant.add(device, range, region);
-    }
-
-    private synchronized void registered(GivenGrant grant, OpenDevice device) {
-        grant.registered(device);
-    }
-
-    private synchronized void failed(GivenGrant grant, OpenDevice device, VerbsException why) {
-        grant.failed(device, why);
     }
 
     private synchronized Optional<GrantContent> changes(GivenGrant grant) {

@@ -265,13 +265,11 @@ public final class Hosting implements AutoCloseable {
             wanted.add(peer);
             if (!fences.containsKey(peer)) {
                 log.info("cutting off incarnation {} of {}", peer.incarnation(), peer.node());
-                access.bar(peer.node(), peer.incarnation());
                 fences.put(peer, new CutOff(noted(links.fence(peer.node(), peer.incarnation())), nanos.getAsLong()));
             }
         }
         for (HostedAck.Fenced peer : Set.copyOf(fences.keySet())) {
             if (!wanted.contains(peer)) {
-                access.lift(peer.node(), peer.incarnation());
                 links.unfence(peer.node(), peer.incarnation());
                 fences.remove(peer);
             }

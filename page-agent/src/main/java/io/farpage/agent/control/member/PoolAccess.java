@@ -1,14 +1,13 @@
 package io.farpage.agent.control.member;
 
 import io.farpage.coordinator.model.Hosted;
-import io.farpage.coordinator.model.Incarnation;
 
 /** The access of other nodes to this node's pool. Called by one thread. */
 public interface PoolAccess {
     /**
-     * Revokes what attached nodes no longer need; when this returns, no request of them is executed. From then on each
-     * attached node is granted the spaces that it is attached to as this list has them, and no other memory. Grants take
-     * time: this does not wait for them.
+     * Revokes what attached nodes no longer need, and all access of incarnations that are to be cut off; when this
+     * returns, no request of them is executed. From then on each attached node is granted the spaces that it is attached
+     * to as this list has them, and no other memory. Grants take time: this does not wait for them.
      *
      * @param hosted what the obeyed coordinator says now
      * @throws RuntimeException if a device does not revoke a key: to be tried again, and nothing may be acknowledged
@@ -18,13 +17,4 @@ public interface PoolAccess {
 
     /** Revokes all access to a range of the exported frames; errors as of {@link #follow}. */
     void revoke(long offset, long length);
-
-    /**
-     * Revokes all access of an incarnation of a node, and grants it none until {@link #lift}; errors as of
-     * {@link #follow}.
-     */
-    void bar(String node, Incarnation incarnation);
-
-    /** Allows access of an incarnation again. */
-    void lift(String node, Incarnation incarnation);
 }

@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -95,6 +96,12 @@ final class HomeGrantsTest {
                 new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME)), transports);
     }
 
+    /** The guest is attached, and is to be cut off. */
+    private Hosted fenced() {
+        return hosted(extent(0, POOL_BYTES / PAGE, 0))
+                .withFences(List.of(new Fence("home", HOME, 1, "guest", GUEST, false)));
+    }
+
     /** What the coordinator lists in the pool: {@code guest} is attached to a space of these extents. */
     private static Hosted hosted(Extent... extents) {
         return hosted(List.of("guest"), extents);
@@ -153,9 +160,25 @@ final class HomeGrantsTest {
 
     @Test
     void shouldBarANodeWhileARangeIsBeingRegisteredForIt() throws Exception {
-        assertTrue(grantWhile(() -> grants.bar("guest", GUEST)), "there is nothing to grant any more");
+        assertTrue(grantWhile(() -> grants.follow(fenced())), "there is nothing to grant any more");
         assertEquals(1, registered.get());
         assertEquals(0, transports.devices().getFirst().exportedRanges(), "the range is deregistered again");
+    }
+
+    @Test
+    void shouldGrantAnIncarnationThatIsCutOffNothingUntilTheFenceIsLifted(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grant(extent(0, 1, 0));
+            assertTrue(isGranted(0));
+            grants.follow(fenced());
+            assertFalse(isGranted(0));
+            grants.grantAll();
+            assertFalse(isGranted(0));
+            grant(extent(0, 1, 0));
+            assertTrue(isGranted(0));
+        }
     }
 
     @Test
@@ -172,7 +195,7 @@ final class HomeGrantsTest {
         };
         grantWhile(() -> {
             other.close();
-            grants.bar("guest", GUEST);
+            grants.follow(fenced());
         });
     }
 

@@ -52,12 +52,6 @@ class ReleasesTest {
         public void revoke(long offset, long length) {
             revoked.add(new Range(offset, length));
         }
-
-        @Override
-        public void bar(String node, Incarnation incarnation) {}
-
-        @Override
-        public void lift(String node, Incarnation incarnation) {}
     };
 
     private final PoolPulls pulls = new PoolPulls() {

@@ -21,13 +21,13 @@ import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -184,9 +184,12 @@ class RestTest {
         client().deleteSpace("vm1");
         assertTrue(client().space("vm1").isEmpty());
         assertTrue(client().extents("vm1").isEmpty());
-        Release release = client().releases("a").getFirst();
-        client().acknowledgeReleases("a", new ReleaseAck(new Incarnation(1), List.of(release.id())));
-        assertEquals(List.of(), client().releases("a"));
+        Release release = client().hosted("a").releases().getFirst();
+        client().acknowledgeHosted(
+                        "a",
+                        new HostedAck(
+                                new Incarnation(1), client().hosted("a").revision(), List.of(), List.of(release.id())));
+        assertEquals(List.of(), client().hosted("a").releases());
         client().createSpace(SpaceRequest.of("vm2", POOL));
     }
 
@@ -319,7 +322,7 @@ class RestTest {
                         .toList(),
                 client().spaces(),
                 client().extents("kept").orElseThrow().extents(),
-                client().releases("a"),
+                client().hosted("a").releases(),
                 client().cluster().orElseThrow());
     }
 

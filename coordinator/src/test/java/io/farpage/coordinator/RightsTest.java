@@ -84,8 +84,6 @@ class RightsTest {
                 "PUT /api/v1/nodes/{id}/grants/{space}/{node}",
                 "DELETE /api/v1/nodes/{id}/grants/{space}/{node}",
                 "POST /api/v1/nodes/{id}/hosted/ack",
-                "POST /api/v1/nodes/{id}/releases/ack",
-                "POST /api/v1/nodes/{id}/fences",
                 "PUT /api/v1/spaces/{id}/attachments/{node}",
                 "DELETE /api/v1/spaces/{id}/attachments/{node}");
         for (String route : own) {

@@ -76,7 +76,7 @@ class MalformedRequestsTest {
     private final JvmLog log = new JvmLog();
 
     private static final List<String> POSTED =
-            List.of("/api/v1/cluster", "/api/v1/spaces", "/api/v1/nodes/a/heartbeat", "/api/v1/nodes/a/releases/ack");
+            List.of("/api/v1/cluster", "/api/v1/spaces", "/api/v1/nodes/a/heartbeat", "/api/v1/nodes/a/hosted/ack");
 
     private static final List<String> PUT =
             List.of("/api/v1/nodes/a", "/api/v1/nodes/a/endpoints/b", "/api/v1/nodes/a/regions/pool");

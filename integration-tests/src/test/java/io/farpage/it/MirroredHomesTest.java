@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
 
 /** A guest each page of which has two homes among three, while homes are killed or stand still. */
 @Timeout(180)
@@ -282,12 +283,13 @@ class MirroredHomesTest {
                 .until(() -> HOMES.stream().allMatch(this::isFree));
     }
 
+    /** A space that is being deleted is listed until its frames are released. */
     private boolean isFree(String node) {
-        return cluster.coordinator()
+        JsonNode hosted = cluster.coordinator()
                 .rest()
-                .get("/api/v1/nodes/" + node + "/releases")
+                .get("/api/v1/nodes/" + node + "/hosted")
                 .expect(200)
-                .json()
-                .isEmpty();
+                .json();
+        return hosted.get("spaces").isEmpty() && hosted.get("releases").isEmpty();
     }
 }

@@ -28,9 +28,7 @@ class SecuredRightsTest extends SecuredNodes {
                 "POST /api/v1/nodes/b/certificate", "{}",
                 "PUT /api/v1/nodes/b/endpoints/a", "{}",
                 "PUT /api/v1/nodes/b/regions/pool", "{}",
-                "POST /api/v1/nodes/b/releases/ack", "{}",
                 "POST /api/v1/nodes/b/hosted/ack", "{}",
-                "POST /api/v1/nodes/b/fences", "{}",
                 "PUT /api/v1/spaces/s/attachments/b", "{}");
         for (var request : requests.entrySet()) {
             String[] parts = request.getKey().split(" ");
@@ -48,9 +46,9 @@ class SecuredRightsTest extends SecuredNodes {
                 "node 'a' may not DELETE /api/v1/nodes/b",
                 as("a").send("DELETE", "/api/v1/nodes/b?incarnation=" + before, "", new byte[0]));
         awaitLogged(
-                () -> as("a").sendJson("POST", "/api/v1/nodes/b/releases/ack", "{}")
+                () -> as("a").sendJson("POST", "/api/v1/nodes/b/hosted/ack", "{}")
                         .expect(403),
-                "refused: POST /api/v1/nodes/b/releases/ack from 127.0.0.1, node 'a'",
+                "refused: POST /api/v1/nodes/b/hosted/ack from 127.0.0.1, node 'a'",
                 "certificate of node 'b'");
         assertEquals(before, cluster.incarnation("b"));
     }

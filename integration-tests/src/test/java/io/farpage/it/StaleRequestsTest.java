@@ -8,10 +8,10 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionRequest;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
 import java.util.List;
@@ -54,7 +54,7 @@ class StaleRequestsTest {
         CoordinatorClient client = cluster.client();
         assertStale(() -> client.heartbeat("a", OLD));
         assertStale(() -> client.withdrawEndpoint("a", "b", OLD));
-        assertStale(() -> client.acknowledgeReleases("a", new ReleaseAck(OLD, List.of(1L))));
+        assertStale(() -> client.acknowledgeHosted("a", new HostedAck(OLD, 1, List.of(), List.of(1L))));
         assertStale(() -> client.deregister("a", OLD, true));
     }
 

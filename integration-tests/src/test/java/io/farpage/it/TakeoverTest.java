@@ -93,9 +93,10 @@ class TakeoverTest {
                 await("a has cut its guest off", Deadlines.LONG)
                         .until(() -> cluster.coordinator()
                                 .rest()
-                                .get("/api/v1/nodes/b/fences")
+                                .get("/api/v1/nodes/b/hosted")
                                 .expect(200)
                                 .json()
+                                .get("fences")
                                 .isEmpty());
                 assertTrue(
                         cluster.process("a").process().err().contains("was taken over from incarnation"),

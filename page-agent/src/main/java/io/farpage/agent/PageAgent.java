@@ -26,11 +26,9 @@ import io.farpage.agent.control.member.CertificateRenewal;
 import io.farpage.agent.control.member.CopyReports;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.control.member.EventWatch;
-import io.farpage.agent.control.member.Fences;
 import io.farpage.agent.control.member.Hosting;
 import io.farpage.agent.control.member.Membership;
 import io.farpage.agent.control.member.RebuildReports;
-import io.farpage.agent.control.member.Releases;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.page.SpaceImage;
 import io.farpage.agent.control.pull.Pulls;
@@ -103,8 +101,6 @@ public final class PageAgent implements AutoCloseable {
     private final Shards shards;
     private final LinkControl links;
     private final Hosting hosting;
-    private final Releases releases;
-    private final Fences fences;
     private final ReceivedGrants grants;
     private final Optional<SealSweep> seals;
     private final Membership membership;
@@ -177,11 +173,9 @@ public final class PageAgent implements AutoCloseable {
                 self,
                 () -> Stream.concat(guests.copies().stream(), pulls.copies().stream())
                         .toList()));
-        HomeGrants given = new HomeGrants(self, transports);
-        hosting = movers.add(new Hosting(coordinator, node, incarnation, given, pulls));
+        HomeGrants given = movers.add(new HomeGrants(self, transports));
+        hosting = movers.add(new Hosting(self, links, given, pulls));
         hosting.succeed(keeping.hosted(), keeping::hosts);
-        releases = movers.add(new Releases(self, hosting));
-        fences = movers.add(new Fences(coordinator, node, incarnation, links, given));
         seals = AgentOptions.sealDirectory(config).map(directory -> parts.add(new SealSweep(directory, coordinator)));
         EventWatch events = movers.add(new EventWatch(coordinator, node, links::watched, new Events()));
 
@@ -246,7 +240,7 @@ public final class PageAgent implements AutoCloseable {
                 coordinator,
                 node,
                 announcement::registration,
-                new RebuildReports.Known(hosting, spaces, fences, links::superseded)));
+                new RebuildReports.Known(hosting, spaces, links::superseded)));
         doors.tls().ifPresent(tls -> {
             tls.onChange(audit::certificateChanged);
             // The link key is registered again, signed with the certificate that is in use now.
@@ -260,11 +254,10 @@ public final class PageAgent implements AutoCloseable {
                 movers.add(new DeviceWatch(transports, new DeviceChanges(links, membership, announcement, hosting)));
         shards.start();
         devices.start();
-        releases.start();
         pulls.start();
+        given.start();
         hosting.start();
         reports.start();
-        fences.start();
         grants.start();
         spaces.start();
         seals.ifPresent(SealSweep::start);
@@ -454,9 +447,7 @@ public final class PageAgent implements AutoCloseable {
                     event.spaceId().ifPresent(spaces::changed);
                 }
                 case SPACE_TAKEN_OVER -> ifOfThisNode(event, spaces::resync);
-                case RELEASES_PENDING -> ifOfThisNode(event, releases::refresh);
-                case FENCES_CHANGED -> ifOfThisNode(event, fences::refresh);
-                case ATTACHMENTS_CHANGED -> ifOfThisNode(event, hosting::refresh);
+                case RELEASES_PENDING, FENCES_CHANGED, ATTACHMENTS_CHANGED -> ifOfThisNode(event, hosting::refresh);
                 case GRANT_PUBLISHED -> {
                     if (event.peer().filter(node::equals).isPresent()) {
                         grants.published(
@@ -484,8 +475,6 @@ public final class PageAgent implements AutoCloseable {
         public void resync() {
             links.resync();
             spaces.resync();
-            releases.refresh();
-            fences.refresh();
             hosting.refresh();
             grants.resync();
             seals.ifPresent(SealSweep::refresh);

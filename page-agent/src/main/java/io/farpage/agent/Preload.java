@@ -5,7 +5,6 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Event;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HostedAck;
@@ -46,7 +45,7 @@ final class Preload {
 
     /** What a takeover writes and a rehearsal does not. */
     private static final List<Class<?>> WRITTEN =
-            List.of(AttachRequest.class, EndpointRequest.class, HostedAck.class, FenceAck.class, GrantRequest.class);
+            List.of(AttachRequest.class, EndpointRequest.class, HostedAck.class, GrantRequest.class);
 
     private Preload() {}
 

@@ -183,7 +183,6 @@ final class RehearsalCoordinator implements AutoCloseable {
                 endpoints.values().stream()
                         .filter(endpoint -> endpoint.peer().equals(request.name()))
                         .toList();
-            case "GET nodes/fences", "GET nodes/releases" -> List.of();
             case "GET nodes/hosted" -> request.name().equals(home) ? hosted() : Hosted.NOTHING;
             case "GET nodes/grants/" -> found(grant);
             case "PUT nodes/grants/" -> publish(request, request.body(GrantRequest.class));
@@ -290,7 +289,7 @@ final class RehearsalCoordinator implements AutoCloseable {
         List<HostedAttachment> attachments = Optional.ofNullable(attachment).stream()
                 .map(one -> new HostedAttachment(ID, one.node(), one.incarnation(), grant != null))
                 .toList();
-        return new Hosted(events.size(), List.of(extents()), List.of(), attachments, Optional.empty());
+        return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
     }
 
     @Override

@@ -23,7 +23,6 @@ final class PretendedAgent implements AutoCloseable {
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Duration RETRY = Duration.ofMillis(200);
     private static final Duration HOSTING_REFRESH = Duration.ofSeconds(30);
-    private static final Duration FENCES_REFRESH = Duration.ofSeconds(5);
     private static final Duration FIGURES_INTERVAL = Duration.ofSeconds(5);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -36,7 +35,6 @@ final class PretendedAgent implements AutoCloseable {
     private final ControlThread membership;
     private final ControlThread events;
     private final ControlThread work;
-    private final ControlThread fences;
     private final ControlThread figures;
     private final AtomicBoolean hostingStale = new AtomicBoolean();
     /** The space whose guest it pretends to serve; 0, which is none, before it has attached one. */
@@ -67,7 +65,6 @@ final class PretendedAgent implements AutoCloseable {
         this.membership = thread("membership", Duration.ZERO, this::renew);
         this.events = thread("events", Duration.ZERO, this::awaitEvents);
         this.work = thread("links and hosting", WAIT, this::step);
-        this.fences = thread("fences", FENCES_REFRESH, this::askForFences);
         this.figures = thread("figures", ControlThread.UNTIL_WOKEN, this::report);
     }
 
@@ -79,7 +76,6 @@ final class PretendedAgent implements AutoCloseable {
         membership.start();
         events.start();
         work.start();
-        fences.start();
         figures.start();
     }
 
@@ -209,7 +205,7 @@ final class PretendedAgent implements AutoCloseable {
                     SPACE_CREATED,
                     SPACE_TORN,
                     SPACE_SEALED -> hostingStale.set(true);
-            case ATTACHMENTS_CHANGED -> {
+            case ATTACHMENTS_CHANGED, RELEASES_PENDING, FENCES_CHANGED -> {
                 if (isThis(event.node())) {
                     hostingStale.set(true);
                 }
@@ -230,7 +226,6 @@ final class PretendedAgent implements AutoCloseable {
                 hostingNanos = now;
                 Hosted hosted = coordinator.hosted(id);
                 coordinator.acknowledgeHosted(id, new HostedAck(registration.incarnation(), hosted.revision()));
-                coordinator.releases(id);
             }
             return spread(HOSTING_REFRESH);
         } catch (CoordinatorException e) {
@@ -238,13 +233,6 @@ final class PretendedAgent implements AutoCloseable {
             hostingStale.set(true);
             throw e;
         }
-    }
-
-    private Duration askForFences() throws CoordinatorException {
-        if (registered) {
-            coordinator.fences(id);
-        }
-        return spread(FENCES_REFRESH);
     }
 
     /** Agents of different hosts do not act in step. */
@@ -258,7 +246,6 @@ final class PretendedAgent implements AutoCloseable {
         membership.closeNow();
         events.closeNow();
         work.closeNow();
-        fences.closeNow();
         figures.closeNow();
     }
 }

@@ -27,6 +27,7 @@ public final class RequestAudit {
 
     private static final Set<HandlerType> READS = Set.of(HandlerType.GET, HandlerType.HEAD, HandlerType.OPTIONS);
     private static final String NOTES = "farpage.audit.notes";
+    private static final String ACT = "farpage.audit.act";
     private static final String PROBLEM = "farpage.audit.problem";
     private static final int INVALID = 400;
 
@@ -58,6 +59,15 @@ public final class RequestAudit {
         notes.put(name, value);
     }
 
+    /**
+     * Makes an act of a request of a routine route: its line is kept, under this word, but not announced.
+     *
+     * @param word constant in the program
+     */
+    public static void act(Context ctx, String word) {
+        ctx.attribute(ACT, word);
+    }
+
     /** What a request is answered with, if it is not carried out. */
     static void answeredWith(Context ctx, Problem problem) {
         ctx.attribute(PROBLEM, problem);
@@ -87,7 +97,8 @@ public final class RequestAudit {
     void end(Context ctx, String path) {
         int status = ctx.statusCode();
         Result result = result(status);
-        if ((!path.isEmpty() && isAct(ctx.method(), path)) || result == Result.REFUSED) {
+        if ((!path.isEmpty() && (isAct(ctx.method(), path) || ctx.attribute(ACT) != null))
+                || result == Result.REFUSED) {
             audit.record(event(ctx, path, new Outcome(result, reason(ctx), OptionalInt.of(status))));
         }
     }
@@ -130,7 +141,10 @@ public final class RequestAudit {
             details.put("proof", principal.proof());
         }
         details.put("method", ctx.method().name());
-        String word = acts.word(ctx.method().name(), path).orElse(path.isEmpty() ? Acts.REQUEST : operation);
+        @Nullable String act = ctx.attribute(ACT);
+        String word = act != null
+                ? act
+                : acts.word(ctx.method().name(), path).orElse(path.isEmpty() ? Acts.REQUEST : operation);
         return new AuditEvent(Actor.of(identity, AccessControl.address(ctx)), word, ctx.path(), outcome, details);
     }
 

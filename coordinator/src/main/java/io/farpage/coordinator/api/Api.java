@@ -10,7 +10,6 @@ import io.farpage.coordinator.cluster.Drains;
 import io.farpage.coordinator.cluster.Drops;
 import io.farpage.coordinator.cluster.EventFilter;
 import io.farpage.coordinator.cluster.EventLog;
-import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Grants;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Hosting;
@@ -58,7 +57,6 @@ public final class Api {
     private final Copies copies;
     private final Drains drains;
     private final SpaceRepairs spaceRepairs;
-    private final Fences fences;
     private final Heat heat;
     private final EventLog events;
     private final Grants grants;
@@ -88,7 +86,6 @@ public final class Api {
         this.copies = new Copies(time);
         this.drains = new Drains(ledger, copies);
         this.spaceRepairs = new SpaceRepairs(ledger, copies);
-        this.fences = new Fences(ledger);
         this.heat = memory.heat();
         this.overviews = new Overviews(ledger, membership);
         this.certificates = new CertificateRoutes(doors.issuer(), membership::isExpected, doors.control());
@@ -104,7 +101,7 @@ public final class Api {
     public List<Route> routes() {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
-        routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting, keys).routes());
+        routes.addAll(new NodeRoutes(membership, links, hosting, keys).routes());
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());

@@ -25,7 +25,6 @@ public final class AuditedRoutes {
                 .add("POST", NODE + "/certificate", "certificate.renew")
                 .add("PUT", NODE, "node.register")
                 .add("DELETE", NODE, "node.remove")
-                .add("POST", NODE + "/fences", "fence.confirm")
                 .add("PUT", NODE + "/grants/{space}/{node}", "grant.give")
                 .add("DELETE", NODE + "/grants/{space}/{node}", "grant.revoke")
                 .add("PUT", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", "grant.give")
@@ -51,7 +50,6 @@ public final class AuditedRoutes {
                 .routine("DELETE", NODE + "/endpoints/{peer}")
                 .routine("PUT", NODE + "/regions/{name}")
                 .routine("POST", NODE + "/hosted/ack")
-                .routine("POST", NODE + "/releases/ack")
                 .routine("POST", SPACE + "/attachments/{node}/drops/ack")
                 .routine("POST", SPACE + "/heat")
                 .build();

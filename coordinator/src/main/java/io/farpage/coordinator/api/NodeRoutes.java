@@ -2,15 +2,11 @@ package io.farpage.coordinator.api;
 
 import io.farpage.access.Identity;
 import io.farpage.coordinator.access.NodeKeys;
-import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
-import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
-import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
@@ -20,8 +16,6 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
-import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RequestAudit;
@@ -49,22 +43,18 @@ final class NodeRoutes {
 
     private final Membership membership;
     private final Links links;
-    private final Spaces spaces;
-    private final Fences fences;
     private final Hosting hosting;
     private final NodeKeys keys;
 
-    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences, Hosting hosting, NodeKeys keys) {
+    NodeRoutes(Membership membership, Links links, Hosting hosting, NodeKeys keys) {
         this.membership = membership;
         this.links = links;
-        this.spaces = spaces;
-        this.fences = fences;
         this.hosting = hosting;
         this.keys = keys;
     }
 
     List<Route> routes() {
-        return Stream.of(nodes(), endpoints(), regions(), releases(), fences())
+        return Stream.of(nodes(), endpoints(), regions(), hosted())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -185,46 +175,28 @@ final class NodeRoutes {
                         }));
     }
 
-    private List<Route> releases() {
+    private List<Route> hosted() {
         return List.of(
                 Route.get(
                         NODE + "/hosted",
-                        "What lies in a node's pool",
+                        "All that a node must do as a home",
                         Hosted.class,
                         ctx -> ctx.json(hosting.of(id(ctx)))),
                 Route.post(
                         NODE + "/hosted/ack",
-                        "Say that a node keeps what it hosts",
+                        "Say that a node has applied what it hosts as of a revision, which incarnations of others it has"
+                                + " cut off, and what it has zeroed",
                         HostedAck.class,
-                        ctx -> hosting.acknowledge(id(ctx), Requests.body(ctx, HostedAck.class))),
-                Route.get(
-                        NODE + "/releases",
-                        "What a node must zero",
-                        Release[].class,
-                        ctx -> ctx.json(spaces.releases(id(ctx)))),
-                Route.post(
-                        NODE + "/releases/ack",
-                        "Say that a node has zeroed what was released",
-                        ReleaseAck.class,
-                        ctx -> {
-                            links.requireKnown(id(ctx));
-                            spaces.acknowledge(id(ctx), Requests.body(ctx, ReleaseAck.class));
-                        }));
+                        this::acknowledge));
     }
 
-    private List<Route> fences() {
-        return List.of(
-                Route.get(
-                        NODE + "/fences",
-                        "The incarnations of other nodes that a node must cut off",
-                        Fence[].class,
-                        ctx -> ctx.json(fences.of(id(ctx)))),
-                Route.post(
-                        NODE + "/fences",
-                        "Say that a node has destroyed its queue pairs with an incarnation of another and makes no new"
-                                + " ones",
-                        FenceAck.class,
-                        ctx -> fences.acknowledge(id(ctx), Requests.body(ctx, FenceAck.class))));
+    private void acknowledge(Context ctx) throws IOException {
+        links.requireKnown(id(ctx));
+        HostedAck ack = Requests.body(ctx, HostedAck.class);
+        if (!ack.fenced().isEmpty()) {
+            RequestAudit.act(ctx, "fence.confirm");
+        }
+        hosting.acknowledge(id(ctx), ack);
     }
 
     private static String id(Context ctx) {

@@ -91,11 +91,7 @@ public final class Rights {
                 .add("POST", NODE + "/hosted/ack", SELF)
                 .add("GET", NODE + "/drain", READ)
                 .add("POST", NODE + "/drain", SELF.or(OPERATOR))
-                .add("DELETE", NODE + "/drain", OPERATOR)
-                .add("GET", NODE + "/releases", READ_SELF)
-                .add("POST", NODE + "/releases/ack", SELF)
-                .add("GET", NODE + "/fences", READ_SELF)
-                .add("POST", NODE + "/fences", SELF);
+                .add("DELETE", NODE + "/drain", OPERATOR);
     }
 
     private static void spaces(AccessTable.Builder table, boolean nodesCreateSpaces) {

@@ -6,7 +6,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -27,16 +27,11 @@ import java.util.stream.Collectors;
  * registered in a new incarnation, since that home has lost the pages. A home whose lease ran out may be cut off from
  * the coordinator alone: it is {@link #dropFailed dropped} if other homes have the pages, and waited for if it has the
  * last copy. The node itself may be such a home. The same is done to a node whose lease ran out and whose space another
- * node takes over. Thread-safe.
+ * node takes over.
  */
-public final class Fences {
+final class Fences {
 
-    private final Ledger ledger;
-
-    /** Works on a ledger. */
-    public Fences(Ledger ledger) {
-        this.ledger = ledger;
-    }
+    private Fences() {}
 
     static String key(Fence fence) {
         return "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), State.idKey(fence.space()));
@@ -62,30 +57,18 @@ public final class Fences {
                 .toList();
     }
 
-    /** The incarnations that a home has to cut off, and those that it has cut off and must keep cut off. */
-    public List<Fence> of(String home) {
-        Draft view = new Draft(ledger.state());
-        view.requireNode(home);
-        return List.copyOf(view.fences.under(home + "/"));
-    }
-
-    /** Takes note that a home has cut an incarnation off. */
-    public void acknowledge(String home, FenceAck ack) {
-        ledger.change(draft -> {
-            draft.requireNode(home, ack.incarnation());
-            for (Fence fence : draft.fences.under(home + "/")) {
-                if (fence.isOf(ack.node(), ack.fenced()) && !fence.acknowledged()) {
-                    if (isRegistered(draft, fence)) {
-                        draft.fences.put(key(fence), fence.withAcknowledged());
-                    } else {
-                        draft.fences.remove(key(fence));
-                    }
-                    complete(draft, fence);
+    /** A home has cut incarnations off. */
+    static void acknowledge(Draft draft, String home, List<HostedAck.Fenced> fenced) {
+        for (Fence fence : draft.fences.under(home + "/")) {
+            if (!fence.acknowledged() && fenced.contains(new HostedAck.Fenced(fence.node(), fence.incarnation()))) {
+                if (isRegistered(draft, fence)) {
+                    draft.fences.put(key(fence), fence.withAcknowledged(true));
+                } else {
+                    draft.fences.remove(key(fence));
                 }
+                complete(draft, fence);
             }
-            tellOfReleases(draft, home);
-            return ack;
-        });
+        }
     }
 
     private static boolean isRegistered(Draft draft, Fence fence) {
@@ -243,12 +226,6 @@ public final class Fences {
                 .anyMatch(fence -> fence.space() == space && !fence.acknowledged());
     }
 
-    private static void tellOfReleases(Draft draft, String home) {
-        if (!Spaces.releases(draft, home).isEmpty()) {
-            draft.emit(EventKind.RELEASES_PENDING, home);
-        }
-    }
-
     /** Whether the homes of a space are to cut an attached incarnation off, or have done so. */
     static boolean isCutOff(Draft draft, Space space, Attachment attachment) {
         return !of(draft, space, attachment).isEmpty();
@@ -264,7 +241,6 @@ public final class Fences {
         for (Fence fence : lifted) {
             draft.fences.remove(key(fence));
             draft.emit(EventKind.FENCES_CHANGED, fence.home());
-            tellOfReleases(draft, fence.home());
         }
         return !lifted.isEmpty();
     }

@@ -24,9 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 
 /**
- * Records what each node hosts, and up to which revision the node has acknowledged that it keeps this record. A
- * coordinator is rebuilt from these records, so a space is attached only after its homes have the record of it.
- * Thread-safe.
+ * Says what each home must do, and records up to which revision the home has done it. Homes keep what they are told, and
+ * a coordinator is rebuilt from that, so a space is attached only after its homes know of it. Thread-safe.
  */
 public final class Hosting {
 
@@ -56,7 +55,7 @@ public final class Hosting {
         longestWaitNanos = longestWait.toNanos();
     }
 
-    /** What a node hosts. */
+    /** All that a node must do as a home, as of one revision. */
     public Hosted of(String node) {
         // What a node acknowledges by the revision, it has: both are of one moment.
         Ledger.Moment now = ledger.moment();
@@ -77,9 +76,10 @@ public final class Hosting {
         return new Hosted(
                 now.revision(),
                 spaces,
-                List.copyOf(draft.releases.under(node + "/")),
+                List.copyOf(draft.fences.under(node + "/")),
                 attached,
-                pulls.isEmpty() ? Optional.empty() : Optional.of(pulls));
+                pulls,
+                List.copyOf(draft.releases.under(node + "/")));
     }
 
     private HostedPull hosted(Draft draft, String home, Pulls.Pull pull) {
@@ -156,12 +156,20 @@ public final class Hosting {
                 && node.status() != NodeStatus.LEAVING;
     }
 
-    /** A node keeps what it hosts as of a revision. */
+    /**
+     * A node has applied all that it hosts as of a revision, has cut incarnations off, and has zeroed ranges. A fence or
+     * a release is a row; the revision is remembered by this coordinator alone.
+     */
     public void acknowledge(String node, HostedAck ack) {
-        Node registered =
-                Optional.ofNullable(ledger.state().nodes().get(node)).orElseThrow(() -> Draft.unknownNode(node));
-        if (!registered.incarnation().equals(ack.incarnation())) {
-            throw Draft.stale(node, ack.incarnation(), registered.incarnation());
+        if (ack.fenced().isEmpty() && ack.zeroed().isEmpty()) {
+            new Draft(ledger.state()).requireNode(node, ack.incarnation());
+        } else {
+            ledger.change(draft -> {
+                draft.requireNode(node, ack.incarnation());
+                Fences.acknowledge(draft, node, ack.fenced());
+                Spaces.acknowledge(draft, node, ack.zeroed());
+                return ack;
+            });
         }
         lock.lock();
         try {

@@ -10,7 +10,6 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -309,28 +308,18 @@ public final class Spaces {
         return Optional.of(place.node());
     }
 
-    /** What a node has to zero. */
-    public List<Release> releases(String node) {
-        Draft view = new Draft(ledger.state());
-        view.requireNode(node);
-        return releases(view, node);
-    }
-
-    /** What a node has to zero, without what an incarnation may write to that the node has to cut off first. */
-    static List<Release> releases(Draft draft, String node) {
-        return draft.releases.under(node + "/").stream()
-                .filter(release -> !Fences.holds(draft, node, release.space()))
-                .toList();
-    }
-
-    /** Frees what a node has zeroed; ids that are not pending do no harm. */
-    public void acknowledge(String node, ReleaseAck ack) {
-        ledger.change(draft -> {
-            draft.requireNode(node, ack.incarnation());
-            return ack.ids().stream()
-                    .filter(id -> id >= 0 && draft.releases.remove(releaseKey(node, id)))
-                    .count();
-        });
+    /**
+     * A node has zeroed ranges, which are free from now on. A range that an incarnation may write to that the node has
+     * to cut off first is not: that fence is newer than what the node had read.
+     */
+    static void acknowledge(Draft draft, String node, List<Long> zeroed) {
+        for (long id : zeroed) {
+            String key = releaseKey(node, id);
+            draft.releases
+                    .find(key)
+                    .filter(release -> !Fences.holds(draft, node, release.space()))
+                    .ifPresent(_ -> draft.releases.remove(key));
+        }
     }
 
     /** Where the page is that has a byte. */

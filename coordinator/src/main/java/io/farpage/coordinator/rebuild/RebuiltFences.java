@@ -40,7 +40,7 @@ final class RebuiltFences {
         this.merge = merge;
         Map<String, Target> targets = new TreeMap<>();
         reports.values().stream()
-                .flatMap(report -> report.fences().stream())
+                .flatMap(report -> report.hosted().fences().stream())
                 .map(fence -> new Target(fence.space(), new NodeReport.Superseded(fence.node(), fence.incarnation())))
                 .forEach(target -> targets.put(target.toString(), target));
         targets.values().forEach(this::add);
@@ -92,7 +92,7 @@ final class RebuiltFences {
 
     private Fence fence(String home, Target target) {
         NodeReport report = Optional.ofNullable(reports.get(home)).orElseThrow();
-        boolean done = report.fences().stream()
+        boolean done = report.hosted().fences().stream()
                 .anyMatch(fence -> fence.acknowledged()
                         && fence.isOf(
                                 target.incarnation().node(),

@@ -11,7 +11,6 @@ import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
@@ -35,7 +34,6 @@ class AdoptedGuestTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Fences fences = new Fences(with.ledger);
 
     @BeforeEach
     void attachAGuest() {
@@ -81,7 +79,7 @@ class AdoptedGuestTest {
     }
 
     private void acknowledge(long fenced) {
-        fences.acknowledge("h", new FenceAck(new Incarnation(HOME), "g", new Incarnation(fenced)));
+        with.fenced("h", new Incarnation(HOME), "g", new Incarnation(fenced));
     }
 
     private String refusal(String node, AttachRequest request) {
@@ -110,7 +108,7 @@ class AdoptedGuestTest {
         acknowledge(BEFORE);
         assertEquals(new Incarnation(NOW), attach("g", adopting(NOW, BEFORE)).incarnation());
         assertEquals(List.of(new Incarnation(NOW)), holders());
-        assertEquals(List.of(), fences.of("h"));
+        assertEquals(List.of(), with.fences("h"));
         assertEquals("attached", refusal("z", request(31)));
         assertTrue(!isTorn());
         attach("g", request(NOW));
@@ -237,11 +235,11 @@ class AdoptedGuestTest {
         assertEquals(List.of(new Incarnation(NOW)), holders());
         assertEquals(List.of("h"), homes());
         assertEquals(1, extent().epochNumber());
-        assertEquals(1, fences.of("i").size(), "it cuts the killed process off if it comes again");
+        assertEquals(1, with.fences("i").size(), "it cuts the killed process off if it comes again");
         assertTrue(!isTorn());
         attach("g", adopting(NOW, BEFORE));
-        fences.acknowledge("i", new FenceAck(new Incarnation(12), "g", new Incarnation(BEFORE)));
-        assertEquals(List.of(), fences.of("i"));
+        with.fenced("i", new Incarnation(12), "g", new Incarnation(BEFORE));
+        assertEquals(List.of(), with.fences("i"));
         assertEquals(List.of(new Incarnation(NOW)), holders());
     }
 
@@ -264,7 +262,7 @@ class AdoptedGuestTest {
         expireBeside("g", "z");
         assertEquals("fencing", refusal("g", adopting(NOW, BEFORE)));
         assertEquals(List.of("h", "i"), homes());
-        fences.acknowledge("i", new FenceAck(new Incarnation(12), "g", new Incarnation(BEFORE)));
+        with.fenced("i", new Incarnation(12), "g", new Incarnation(BEFORE));
         assertEquals(List.of(new Incarnation(NOW)), holders());
     }
 
@@ -290,9 +288,7 @@ class AdoptedGuestTest {
         assertEquals(Optional.of("j"), extent().joining().map(ExtentHome::node));
         start(NOW, space());
         for (String home : List.of("h", "i", "j")) {
-            fences.acknowledge(
-                    home,
-                    new FenceAck(with.membership.node(home).orElseThrow().incarnation(), "g", new Incarnation(BEFORE)));
+            with.fenced(home, with.membership.node(home).orElseThrow().incarnation(), "g", new Incarnation(BEFORE));
         }
         assertEquals(List.of(new Incarnation(NOW)), holders());
         assertEquals(Optional.empty(), extent().joining(), "it may lack what only the killed process knew");
@@ -304,7 +300,7 @@ class AdoptedGuestTest {
     void shouldKeepTheHeirInTheStore() {
         start(NOW, space());
         with.restart();
-        new Fences(with.ledger).acknowledge("h", new FenceAck(new Incarnation(HOME), "g", new Incarnation(BEFORE)));
+        with.fenced("h", new Incarnation(HOME), "g", new Incarnation(BEFORE));
         assertEquals(
                 List.of(new Incarnation(NOW)),
                 new Attachments(with.ledger, with.time)

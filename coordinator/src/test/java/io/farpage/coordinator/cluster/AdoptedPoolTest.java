@@ -10,7 +10,6 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
@@ -32,7 +31,6 @@ class AdoptedPoolTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Fences fences = new Fences(with.ledger);
 
     @BeforeEach
     void makeASpaceOnTwoHomes() {
@@ -158,11 +156,11 @@ class AdoptedPoolTest {
     void shouldHaveTheOtherHomesCutOffWhatTheProcessHadAttachedAndTearTheSpace() {
         attach("h", POOL);
         adopt(SUCCESSOR);
-        assertEquals(List.of("11 of h at 5"), shown(fences.of("other")));
-        assertEquals(List.of(), fences.of("h"), "the process is dead, and copied to its own pool itself");
+        assertEquals(List.of("11 of h at 5"), shown(with.fences("other")));
+        assertEquals(List.of(), with.fences("h"), "the process is dead, and copied to its own pool itself");
         assertTrue(with.spaces.require("vm").torn().isPresent());
 
-        fences.acknowledge("other", new FenceAck(new Incarnation(5), "h", new Incarnation(POOL)));
+        with.fenced("other", new Incarnation(5), "h", new Incarnation(POOL));
         assertEquals(List.of(), attachments.of("vm"));
     }
 
@@ -170,11 +168,11 @@ class AdoptedPoolTest {
     void shouldTellTheSuccessorOfEveryFence() {
         attach("a", 2);
         with.membership.deregister("a", new Incarnation(2), true);
-        assertEquals(List.of("2 of a at 11"), shown(fences.of("h")));
+        assertEquals(List.of("2 of a at 11"), shown(with.fences("h")));
         adopt(SUCCESSOR);
-        assertEquals(List.of("2 of a at 12"), shown(fences.of("h")));
-        fences.acknowledge("h", new FenceAck(new Incarnation(SUCCESSOR), "a", new Incarnation(2)));
-        fences.acknowledge("other", new FenceAck(new Incarnation(5), "a", new Incarnation(2)));
+        assertEquals(List.of("2 of a at 12"), shown(with.fences("h")));
+        with.fenced("h", new Incarnation(SUCCESSOR), "a", new Incarnation(2));
+        with.fenced("other", new Incarnation(5), "a", new Incarnation(2));
         assertEquals(List.of(), attachments.of("vm"));
     }
 
@@ -186,10 +184,10 @@ class AdoptedPoolTest {
         with.membership.heartbeat("other", new Incarnation(5));
         with.membership.expire();
         with.spaces.delete("vm", true);
-        fences.acknowledge("h", new FenceAck(new Incarnation(POOL), "a", new Incarnation(2)));
-        assertEquals(List.of("2 of a at 11, done"), shown(fences.of("h")));
+        with.fenced("h", new Incarnation(POOL), "a", new Incarnation(2));
+        assertEquals(List.of("2 of a at 11, done"), shown(with.fences("h")));
         adopt(SUCCESSOR);
-        assertEquals(List.of("2 of a at 12"), shown(fences.of("h")), "its queue pairs are new");
+        assertEquals(List.of("2 of a at 12"), shown(with.fences("h")), "its queue pairs are new");
     }
 
     @Test
@@ -199,9 +197,7 @@ class AdoptedPoolTest {
         adopt(SUCCESSOR);
         assertEquals(
                 List.of(id),
-                with.spaces.releases("h").stream()
-                        .map(release -> release.space())
-                        .toList());
+                with.zeroable("h").stream().map(release -> release.space()).toList());
         assertEquals(0, with.freeBytes(with.membership.node("h").orElseThrow()));
     }
 

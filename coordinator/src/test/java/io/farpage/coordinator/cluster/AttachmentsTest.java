@@ -9,9 +9,7 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -49,12 +47,12 @@ class AttachmentsTest {
         attach("b", 3, AttachMode.SHARED);
         with.spaces.delete("vm", false);
         assertTrue(with.spaces.require("vm").deleting());
-        assertEquals(List.of(), with.spaces.releases("home"));
+        assertEquals(List.of(), with.zeroable("home"));
         detach("vm", "a", 2);
-        assertEquals(List.of(), with.spaces.releases("home"));
+        assertEquals(List.of(), with.zeroable("home"));
         detach("vm", "b", 3);
         assertEquals(List.of(), with.spaces.all());
-        assertEquals(8192, with.spaces.releases("home").getFirst().length());
+        assertEquals(8192, with.zeroable("home").getFirst().length());
     }
 
     @Test
@@ -78,13 +76,13 @@ class AttachmentsTest {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.spaces.delete("vm", true);
         assertTrue(with.spaces.require("vm").deleting());
-        assertEquals(List.of(), with.spaces.releases("home"));
+        assertEquals(List.of(), with.zeroable("home"));
         Event told = with.ledger.events().after(0, Duration.ZERO).events().getLast();
         assertEquals(EventKind.SPACE_DELETING, told.kind());
         assertEquals(OptionalLong.of(id), told.spaceId());
         detach(Long.toString(id), "a", 2);
         assertEquals(List.of(), with.spaces.all());
-        assertEquals(8192, with.spaces.releases("home").getFirst().length());
+        assertEquals(8192, with.zeroable("home").getFirst().length());
     }
 
     @Test
@@ -123,7 +121,7 @@ class AttachmentsTest {
         with.membership.deregister("b", new Incarnation(3), true);
         acknowledge("b", 3);
         assertEquals(List.of(), with.spaces.all());
-        assertEquals(1, with.spaces.releases("home").size());
+        assertEquals(1, with.zeroable("home").size());
     }
 
     @Test
@@ -134,7 +132,7 @@ class AttachmentsTest {
     }
 
     private void acknowledge(String node, long fenced) {
-        new Fences(with.ledger).acknowledge("home", new FenceAck(new Incarnation(1), node, new Incarnation(fenced)));
+        with.fenced("home", new Incarnation(1), node, new Incarnation(fenced));
     }
 
     private void detach(String space, String node, long incarnation) {
@@ -153,11 +151,10 @@ class AttachmentsTest {
     @Test
     void shouldRefuseToShareAnEncryptedSpace() {
         with.spaces.delete("vm", false);
-        with.spaces.acknowledge(
+        with.zeroed(
                 "home",
-                new ReleaseAck(
-                        new Incarnation(1),
-                        List.of(with.spaces.releases("home").getFirst().id())));
+                new Incarnation(1),
+                List.of(with.zeroable("home").getFirst().id()));
         makeAnEncryptedSpace();
         AttachRequest shared = new AttachRequest(new Incarnation(2), AttachMode.SHARED);
         ProblemException refused =
@@ -169,11 +166,10 @@ class AttachmentsTest {
     @Test
     void shouldKeepTheMarkOfTheLatestExclusiveDetachment() {
         with.spaces.delete("vm", false);
-        with.spaces.acknowledge(
+        with.zeroed(
                 "home",
-                new ReleaseAck(
-                        new Incarnation(1),
-                        List.of(with.spaces.releases("home").getFirst().id())));
+                new Incarnation(1),
+                List.of(with.zeroable("home").getFirst().id()));
         makeAnEncryptedSpace();
         assertEquals(
                 Optional.of(new Encryption("0123456789abcdef")),

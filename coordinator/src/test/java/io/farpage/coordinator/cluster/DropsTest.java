@@ -14,12 +14,10 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.util.HashSet;
@@ -193,18 +191,18 @@ class DropsTest {
         ExtentHome home = extents().getFirst().primary();
         drop(home, 0);
         assertEquals(POOL - 4 * PAGE, freeBytes(home.node()));
-        assertEquals(List.of(), with.spaces.releases(home.node()));
+        assertEquals(List.of(), with.zeroable(home.node()));
         with.restart();
         Drops again = new Drops(with.ledger);
         again.acknowledge("vm", "w", new DropAck(new Incarnation(2), List.of(new ExtentEpoch(0, 0))));
-        assertEquals(List.of(), with.spaces.releases(home.node()), "an earlier epoch");
+        assertEquals(List.of(), with.zeroable(home.node()), "an earlier epoch");
         again.acknowledge("vm", "w", new DropAck(new Incarnation(2), List.of(new ExtentEpoch(0, 1))));
-        Release release = with.spaces.releases(home.node()).getFirst();
+        Release release = with.zeroable(home.node()).getFirst();
         assertEquals(home.offset(), release.offset());
         assertEquals(4 * PAGE, release.length());
         assertFalse(release.deleted());
         assertEquals(List.of(), extents().getFirst().droppedHomes());
-        with.spaces.acknowledge(home.node(), new ReleaseAck(home.incarnation(), List.of(release.id())));
+        with.zeroed(home.node(), home.incarnation(), List.of(release.id()));
         assertEquals(POOL, freeBytes(home.node()));
     }
 
@@ -216,7 +214,7 @@ class DropsTest {
         ExtentHome home = extents().getFirst().primary();
         drop(home, 0);
         attachments.detach("vm", "w", new Incarnation(2), Optional.empty());
-        assertEquals(1, with.spaces.releases(home.node()).size());
+        assertEquals(1, with.zeroable(home.node()).size());
     }
 
     @Test
@@ -227,13 +225,10 @@ class DropsTest {
         List<ExtentHome> homes = extents().getFirst().homes();
         drop(homes.getFirst(), 0);
         with.membership.deregister("w", new Incarnation(2), true);
-        Fences fences = new Fences(with.ledger);
-        fences.acknowledge(
-                homes.getLast().node(), new FenceAck(homes.getLast().incarnation(), "w", new Incarnation(2)));
-        assertEquals(List.of(), with.spaces.releases(homes.getFirst().node()));
-        fences.acknowledge(
-                homes.getFirst().node(), new FenceAck(homes.getFirst().incarnation(), "w", new Incarnation(2)));
-        assertEquals(1, with.spaces.releases(homes.getFirst().node()).size());
+        with.fenced(homes.getLast().node(), homes.getLast().incarnation(), "w", new Incarnation(2));
+        assertEquals(List.of(), with.zeroable(homes.getFirst().node()));
+        with.fenced(homes.getFirst().node(), homes.getFirst().incarnation(), "w", new Incarnation(2));
+        assertEquals(1, with.zeroable(homes.getFirst().node()).size());
     }
 
     @Test

@@ -8,7 +8,6 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -27,7 +26,6 @@ class FencesTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Fences fences = new Fences(with.ledger);
 
     @BeforeEach
     void makeASpaceOnTwoHomes() {
@@ -78,7 +76,7 @@ class FencesTest {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.membership.deregister("a", new Incarnation(2), true);
         with.restart();
-        assertEquals(1, new Fences(with.ledger).of("h1").size());
+        assertEquals(1, with.fences("h1").size());
         assertTrue(with.spaces.require("vm").torn().isPresent());
     }
 
@@ -106,27 +104,28 @@ class FencesTest {
         fail("a");
         with.spaces.delete("vm", true);
         acknowledge("h1", 11, 2);
-        assertEquals(List.of(), with.spaces.releases("h1"));
+        assertEquals(List.of(), with.zeroable("h1"));
         acknowledge("h2", 12, 2);
         assertEquals(List.of(), with.spaces.all());
-        assertEquals(1, with.spaces.releases("h1").size());
+        assertEquals(1, with.zeroable("h1").size());
         // The node may come back, with transfers that it has not given up: it stays cut off until it says so.
         assertEquals(
-                List.of(true), fences.of("h1").stream().map(Fence::acknowledged).toList());
+                List.of(true),
+                with.fences("h1").stream().map(Fence::acknowledged).toList());
         with.membership.heartbeat("a", new Incarnation(2));
-        assertEquals(1, fences.of("h2").size());
+        assertEquals(1, with.fences("h2").size());
         attachments.detach(Long.toString(id), "a", new Incarnation(2), Optional.empty());
-        assertEquals(List.of(), fences.of("h1"));
-        assertEquals(List.of(), fences.of("h2"));
+        assertEquals(List.of(), with.fences("h1"));
+        assertEquals(List.of(), with.fences("h2"));
     }
 
     @Test
     void shouldFenceTheNodeOfAForcedDeletionThatFailsBeforeItLetsGo() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.spaces.delete("vm", true);
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
         fail("a");
-        assertEquals(1, fences.of("h1").size());
+        assertEquals(1, with.fences("h1").size());
         with.membership.register("a", Fixture.node(22, 0));
         acknowledge("h1", 11, 2);
         acknowledge("h2", 12, 2);
@@ -138,7 +137,7 @@ class FencesTest {
         attach("a", 2, AttachMode.EXCLUSIVE);
         attachments.detach("vm", "a", new Incarnation(2), Optional.empty());
         with.membership.deregister("a", new Incarnation(2), true);
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn());
         attach("b", 3, AttachMode.EXCLUSIVE);
     }
@@ -188,7 +187,7 @@ class FencesTest {
     }
 
     private List<String> homesOf(String home) {
-        return fences.of(home).stream().map(Fence::home).toList();
+        return with.fences(home).stream().map(Fence::home).toList();
     }
 
     private void fail(String... nodes) {
@@ -204,7 +203,7 @@ class FencesTest {
     }
 
     private void acknowledge(String home, long incarnation, long fenced) {
-        fences.acknowledge(home, new FenceAck(new Incarnation(incarnation), "a", new Incarnation(fenced)));
+        with.fenced(home, new Incarnation(incarnation), "a", new Incarnation(fenced));
     }
 
     private void attach(String node, long incarnation, AttachMode mode) {

@@ -6,7 +6,9 @@ import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
@@ -17,6 +19,7 @@ import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
 import java.time.Duration;
@@ -66,6 +69,38 @@ public final class Fixture {
     void promote(Repairs repairs, String space, Incarnation writer, List<ExtentEpoch> joined) {
         pull(repairs, space, writer, joined);
         repairs.promote(space, "w", new PromoteRequest(writer, joined));
+    }
+
+    private Hosting hosting() {
+        return new Hosting(ledger, new Grants(ledger));
+    }
+
+    /** What a home has to cut off, and what it has cut off and must keep so. */
+    List<Fence> fences(String home) {
+        return hosting().of(home).fences();
+    }
+
+    /** What a home may zero. */
+    List<Release> zeroable(String home) {
+        return hosting().of(home).zeroable();
+    }
+
+    /** A home has cut an incarnation off. */
+    void fenced(String home, Incarnation incarnation, String node, Incarnation fenced) {
+        hosting()
+                .acknowledge(
+                        home,
+                        new HostedAck(
+                                incarnation,
+                                hosting().of(home).revision(),
+                                List.of(new HostedAck.Fenced(node, fenced)),
+                                List.of()));
+    }
+
+    /** A home has zeroed ranges. */
+    void zeroed(String home, Incarnation incarnation, List<Long> ids) {
+        hosting()
+                .acknowledge(home, new HostedAck(incarnation, hosting().of(home).revision(), List.of(), ids));
     }
 
     /** What is found by an index is what a look at all rows finds. */

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
@@ -162,7 +161,7 @@ class GrantsTest {
         grants.publish("home", vm, "a", sealed("one"));
         with.membership.register("a", Fixture.node(20, 0));
         requireGone();
-        new Fences(with.ledger).acknowledge("home", new FenceAck(HOME, "a", A));
+        with.fenced("home", HOME, "a", A);
         attachments.attach("vm", "a", new AttachRequest(new Incarnation(20), AttachMode.SHARED));
         requireGone();
         grants.publish("home", vm, "a", new GrantRequest(HOME, new Incarnation(20), "two"));

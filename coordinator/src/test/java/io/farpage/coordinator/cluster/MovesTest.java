@@ -17,7 +17,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -341,15 +340,15 @@ class MovesTest {
                                     joined.stream()
                                             .map(epoch -> new ExtentEpoch(epoch.firstPage(), epoch.epoch() + 1))
                                             .toList()));
-            with.spaces.releases("h1").forEach(release -> zeroed("h1", release));
-            with.spaces.releases("h2").forEach(release -> zeroed("h2", release));
-            with.spaces.releases("h3").forEach(release -> zeroed("h3", release));
+            with.zeroable("h1").forEach(release -> zeroed("h1", release));
+            with.zeroable("h2").forEach(release -> zeroed("h2", release));
+            with.zeroable("h3").forEach(release -> zeroed("h3", release));
         }
         repairs.step();
     }
 
     private void zeroed(String node, Release release) {
-        with.spaces.acknowledge(node, new ReleaseAck(release.incarnation(), List.of(release.id())));
+        with.zeroed(node, release.incarnation(), List.of(release.id()));
     }
 
     private static String reader(Extent extent) {

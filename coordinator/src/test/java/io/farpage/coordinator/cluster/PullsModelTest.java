@@ -20,7 +20,6 @@ import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
@@ -88,7 +87,7 @@ class PullsModelTest {
         }
 
         private List<HostedPull> pulls() {
-            return told.pulled().stream().filter(pull -> !ended.contains(pull)).toList();
+            return told.pulls().stream().filter(pull -> !ended.contains(pull)).toList();
         }
 
         private Optional<Extent> extent(HostedPull pull) {
@@ -219,7 +218,7 @@ class PullsModelTest {
     /** A home is told what it hosts; it begins, and forgets what is not listed. */
     private void refresh(Agent agent) {
         agent.told = hosting.of(agent.id);
-        agent.ended.retainAll(agent.told.pulled());
+        agent.ended.retainAll(agent.told.pulls());
     }
 
     private void pull(Agent agent) {
@@ -275,7 +274,7 @@ class PullsModelTest {
      */
     private void zero(Agent agent) {
         List<Long> done = new ArrayList<>();
-        for (Release release : with.spaces.releases(agent.id)) {
+        for (Release release : with.zeroable(agent.id)) {
             for (HostedPull pull : agent.pulls()) {
                 Extent extent = agent.extent(pull).orElseThrow();
                 boolean touched = extent.targets()
@@ -288,7 +287,7 @@ class PullsModelTest {
             agent.memory.remove(release.offset());
             done.add(release.id());
         }
-        with.spaces.acknowledge(agent.id, new ReleaseAck(agent.incarnation, done));
+        with.zeroed(agent.id, agent.incarnation, done);
     }
 
     /** What an attached agent does by itself, without haste. */

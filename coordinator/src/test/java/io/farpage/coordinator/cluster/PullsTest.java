@@ -10,14 +10,12 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Change;
@@ -120,11 +118,10 @@ class PullsTest {
         pulled("h2", ExtentEpoch.of(first()), Optional.empty());
         assertEquals(Set.of("h2"), names(first()));
         step();
-        List<Release> left = with.spaces.releases("h1");
+        List<Release> left = with.zeroable("h1");
         assertEquals(1, left.size(), "no node can write to the frames, so they are zeroed");
         assertFalse(drains.of("h1").drained());
-        with.spaces.acknowledge(
-                "h1", new ReleaseAck(incarnation("h1"), List.of(left.getFirst().id())));
+        with.zeroed("h1", incarnation("h1"), List.of(left.getFirst().id()));
         assertTrue(drains.of("h1").drained());
     }
 
@@ -137,10 +134,10 @@ class PullsTest {
         repairs.pulled(
                 "h2", new PullReport(incarnation("h2"), space().id(), ExtentEpoch.of(first()), Optional.empty()));
         step();
-        assertEquals(List.of(), with.spaces.releases("h1"), "a rebuild may still need them");
+        assertEquals(List.of(), with.zeroable("h1"), "a rebuild may still need them");
         repairs.settled(space().id());
         step();
-        assertEquals(1, with.spaces.releases("h1").size());
+        assertEquals(1, with.zeroable("h1").size());
     }
 
     @Test
@@ -152,7 +149,7 @@ class PullsTest {
         repairs.pulled(
                 "h2", new PullReport(incarnation("h2"), space().id(), ExtentEpoch.of(first()), Optional.empty()));
         new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO).step();
-        assertEquals(1, with.spaces.releases("h1").size());
+        assertEquals(1, with.zeroable("h1").size());
     }
 
     @Test
@@ -189,9 +186,9 @@ class PullsTest {
         String puller = joining().orElseThrow();
         attach(AttachMode.EXCLUSIVE);
         assertEquals(Optional.empty(), joining());
-        assertEquals(1, with.spaces.releases(puller).size(), "its frames hold pages, and are zeroed");
-        assertEquals(List.of(), hosting.of(puller).pulled());
-        assertEquals(List.of(), hosting.of("h1").pulled());
+        assertEquals(1, with.zeroable(puller).size(), "its frames hold pages, and are zeroed");
+        assertEquals(List.of(), hosting.of(puller).pulls());
+        assertEquals(List.of(), hosting.of("h1").pulls());
         assertTrue(refusedAs("stale-epoch", () -> pulled(puller, pulled, Optional.empty())));
         step();
         assertTrue(
@@ -227,9 +224,8 @@ class PullsTest {
         drains.begin("h1");
         step();
         assertEquals(Optional.empty(), joining(), "WRITEs of the guest may be under way");
-        Fences fences = new Fences(with.ledger);
         for (String home : List.of("h1", "h2")) {
-            fences.acknowledge(home, new FenceAck(incarnation(home), "w", WRITER));
+            with.fenced(home, incarnation(home), "w", WRITER);
         }
         step();
         assertEquals(Optional.of("h3"), joining());
@@ -252,7 +248,7 @@ class PullsTest {
         assertEquals(Optional.empty(), joining().filter(puller::equals));
         step();
         assertEquals(Optional.of(other), joining());
-        assertEquals(1, with.spaces.releases(puller).size());
+        assertEquals(1, with.zeroable(puller).size());
         pulled(other, ExtentEpoch.of(first()), Optional.empty());
         assertEquals(Set.of(other), names(first()));
     }
@@ -333,11 +329,11 @@ class PullsTest {
         repairs.step();
         ExtentEpoch extent = ExtentEpoch.of(first());
         long id = space().id();
-        HostedPull told = hosting.of("h1").pulled().getFirst();
+        HostedPull told = hosting.of("h1").pulls().getFirst();
         assertEquals(new HostedPull(id, extent, "h2", incarnation("h2"), false), told);
         GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), "c2VhbGVk");
         grants.publish("h1", id, "h2", extent, sealed);
-        assertTrue(hosting.of("h1").pulled().getFirst().granted());
+        assertTrue(hosting.of("h1").pulls().getFirst().granted());
         assertEquals("c2VhbGVk", grants.grant("h1", id, "h2", extent).sealed());
         assertTrue(refusedAs("no-pull", () -> grants.publish("h1", id, "w", extent, wrong("h1"))));
         assertTrue(refusedAs("no-pull", () -> grants.publish("h2", id, "h2", extent, wrong("h2"))));

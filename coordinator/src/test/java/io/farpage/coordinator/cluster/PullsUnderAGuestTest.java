@@ -87,7 +87,7 @@ class PullsUnderAGuestTest {
     }
 
     private List<String> pulls(String node) {
-        return hosting.of(node).pulled().stream().map(HostedPull::node).toList();
+        return hosting.of(node).pulls().stream().map(HostedPull::node).toList();
     }
 
     private static boolean refusedAs(String word, Runnable refused) {

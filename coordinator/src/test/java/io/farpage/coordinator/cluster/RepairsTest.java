@@ -18,7 +18,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.ProblemException;
@@ -118,11 +117,10 @@ class RepairsTest {
     }
 
     private void zero(String node) {
-        with.spaces.acknowledge(
+        with.zeroed(
                 node,
-                new ReleaseAck(
-                        with.membership.node(node).orElseThrow().incarnation(),
-                        with.spaces.releases(node).stream().map(Release::id).toList()));
+                with.membership.node(node).orElseThrow().incarnation(),
+                with.zeroable(node).stream().map(Release::id).toList());
     }
 
     private static boolean refusedAs(String word, Runnable refused) {
@@ -223,7 +221,7 @@ class RepairsTest {
         attachments.detach("vm", "w", WRITER, Optional.empty());
         assertEquals(Optional.empty(), joining());
         assertEquals(Set.of("h2"), names(first()));
-        assertEquals(1, with.spaces.releases("h3").size(), "its frames hold pages, and are zeroed");
+        assertEquals(1, with.zeroable("h3").size(), "its frames hold pages, and are zeroed");
         assertEquals(1, repairs.step());
         assertEquals(Optional.of("h1"), joining(), "h3 has just failed to join");
     }
@@ -236,9 +234,9 @@ class RepairsTest {
         drop("h1");
         repairs.step();
         drop("h3");
-        assertEquals(0, with.spaces.releases("h3").size());
+        assertEquals(0, with.zeroable("h3").size());
         acknowledge();
-        assertEquals(1, with.spaces.releases("h3").size());
+        assertEquals(1, with.zeroable("h3").size());
     }
 
     @Test
@@ -386,7 +384,7 @@ class RepairsTest {
         failAllBut(alive, "h3", "w");
         attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true)));
         assertEquals(Set.of(alive), names(first()));
-        assertEquals(1, with.spaces.releases(failed.node()).size(), "no node can write to it");
+        assertEquals(1, with.zeroable(failed.node()).size(), "no node can write to it");
         repairs.step();
         promote();
         assertEquals(Set.of(alive, "h3"), names(first()));

@@ -12,11 +12,9 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
@@ -72,7 +70,7 @@ class SpacesModelTest {
             }
             with.spaces.all().forEach(space -> with.spaces.delete(space.name(), false));
             for (int i = 0; i < NODES; i++) {
-                acknowledge(i, with.spaces.releases("n" + i));
+                acknowledge(i, with.zeroable("n" + i));
             }
             for (Node node : with.membership.nodes()) {
                 assertEquals(POOL, with.freeBytes(node));
@@ -101,7 +99,7 @@ class SpacesModelTest {
             }
             case 13, 14, 15, 16, 17 -> {
                 int node = random.nextInt(NODES);
-                List<Release> some = with.spaces.releases("n" + node).stream()
+                List<Release> some = with.zeroable("n" + node).stream()
                         .filter(release -> random.nextBoolean())
                         .toList();
                 acknowledge(node, some);
@@ -209,15 +207,12 @@ class SpacesModelTest {
 
     /** A home does what its fences ask for: some of it, or all. */
     private void cutOff(int home, boolean all, Random random) {
-        Fences fences = new Fences(with.ledger);
-        for (Fence fence : fences.of("n" + home)) {
+        for (Fence fence : with.fences("n" + home)) {
             boolean own = fence.node().equals("n" + home) && fence.incarnation().value() == incarnations[home];
             if (!own && !fence.acknowledged() && (all || random.nextBoolean())) {
                 long fenced = fence.incarnation().value();
                 writers.cutOff("n" + home, incarnations[home], fence.node(), fenced);
-                fences.acknowledge(
-                        "n" + home,
-                        new FenceAck(new Incarnation(incarnations[home]), fence.node(), fence.incarnation()));
+                with.fenced("n" + home, new Incarnation(incarnations[home]), fence.node(), fence.incarnation());
             }
         }
     }
@@ -293,11 +288,10 @@ class SpacesModelTest {
     }
 
     private void acknowledge(int node, List<Release> releases) {
-        with.spaces.acknowledge(
+        with.zeroed(
                 "n" + node,
-                new ReleaseAck(
-                        new Incarnation(incarnations[node]),
-                        releases.stream().map(Release::id).toList()));
+                new Incarnation(incarnations[node]),
+                releases.stream().map(Release::id).toList());
         releases.forEach(release -> bits("n" + node)
                 .clear((int) (release.offset() / PAGE), (int) ((release.offset() + release.length()) / PAGE)));
     }

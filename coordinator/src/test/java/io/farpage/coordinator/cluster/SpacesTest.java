@@ -12,7 +12,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -65,19 +64,16 @@ class SpacesTest {
         with.spaces.create(SpaceRequest.of("one", 8192));
         with.spaces.delete("one", false);
         assertThrows(ProblemException.class, () -> with.spaces.create(SpaceRequest.of("two", 4096)));
-        List<Release> releases = with.spaces.releases("a");
+        List<Release> releases = with.zeroable("a");
         assertEquals(8192, releases.getFirst().length());
         assertTrue(releases.getFirst().deleted());
         assertThrows(
                 ProblemException.class,
-                () -> with.spaces.acknowledge(
-                        "a",
-                        new ReleaseAck(
-                                new Incarnation(7), List.of(releases.getFirst().id()))));
-        ReleaseAck ack =
-                new ReleaseAck(new Incarnation(1), List.of(releases.getFirst().id(), 999L));
-        with.spaces.acknowledge("a", ack);
-        with.spaces.acknowledge("a", ack);
+                () -> with.zeroed(
+                        "a", new Incarnation(7), List.of(releases.getFirst().id())));
+        List<Long> zeroed = List.of(releases.getFirst().id(), 999L);
+        with.zeroed("a", new Incarnation(1), zeroed);
+        with.zeroed("a", new Incarnation(1), zeroed);
         with.spaces.create(SpaceRequest.of("two", 8192));
         List<Event> events = with.ledger.events().after(0, Duration.ZERO).events();
         assertTrue(events.stream()

@@ -10,10 +10,8 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
@@ -32,7 +30,6 @@ class TakeoverTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Fences fences = new Fences(with.ledger);
     /** The incarnation of node a that has the space. */
     private Incarnation holder = A;
 
@@ -81,7 +78,7 @@ class TakeoverTest {
         ProblemException refused = refused("attached", () -> takeOver("b", B, true));
         assertTrue(
                 String.valueOf(refused.getMessage()).contains("node 'a', which renews its lease"), refused::getMessage);
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn());
     }
 
@@ -90,7 +87,7 @@ class TakeoverTest {
         fail("a");
         refused("attached", () -> attachments.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE)));
         refused("invalid", () -> attachments.attach("vm", "b", new AttachRequest(B, AttachMode.SHARED).withTakeover()));
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
     }
 
     @Test
@@ -98,7 +95,7 @@ class TakeoverTest {
         with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a"))));
         fail("a");
         refused("node-not-allowed", () -> takeOver("b", B, true));
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
     }
 
     @Test
@@ -114,7 +111,7 @@ class TakeoverTest {
         refused("taken-over", () -> takeOver("a", A, true));
 
         attachments.detach("vm", "a", A, Optional.empty());
-        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn(), "what a says is not of the space that b has");
         refused("attached", () -> takeOver("a", A, true));
     }
@@ -137,9 +134,8 @@ class TakeoverTest {
         with.restart();
         Attachments later = new Attachments(with.ledger, with.time);
         assertTrue(with.spaces.require("vm").torn().isPresent());
-        Fences after = new Fences(with.ledger);
-        after.acknowledge("h1", new FenceAck(new Incarnation(11), "a", A));
-        after.acknowledge("h2", new FenceAck(new Incarnation(12), "a", A));
+        with.fenced("h1", new Incarnation(11), "a", A);
+        with.fenced("h2", new Incarnation(12), "a", A);
         later.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE, Optional.of(true)));
     }
 
@@ -152,7 +148,7 @@ class TakeoverTest {
 
         takeOver("b", B, true);
         assertEquals(List.of("h1"), homes());
-        assertEquals(1, fences.of("h2").size(), "it cuts the failed node off if it comes again");
+        assertEquals(1, with.fences("h2").size(), "it cuts the failed node off if it comes again");
     }
 
     @Test
@@ -215,11 +211,18 @@ class TakeoverTest {
         acknowledge("h1", 11);
         takeOver("b", B, true);
         with.membership.heartbeat("h2", new Incarnation(12));
-        assertEquals(List.of(), with.spaces.releases("h2"));
+        assertEquals(List.of(), with.zeroable("h2"));
         assertEquals(0, freeBytes("h2"));
+        with.zeroed(
+                "h2",
+                new Incarnation(12),
+                with.ledger.state().releases().values().stream()
+                        .map(Release::id)
+                        .toList());
+        assertEquals(0, freeBytes("h2"), "the old user may have written to them since");
 
         acknowledge("h2", 12);
-        assertEquals(1, with.spaces.releases("h2").size());
+        assertEquals(1, with.zeroable("h2").size());
     }
 
     @Test
@@ -230,10 +233,10 @@ class TakeoverTest {
         acknowledge("h1", 11);
         takeOver("b", B, true);
         with.membership.heartbeat("a", holder);
-        assertEquals(List.of(), with.spaces.releases("a"));
+        assertEquals(List.of(), with.zeroable("a"));
 
         attachments.detach("vm", "a", holder, Optional.empty());
-        assertEquals(1, with.spaces.releases("a").size());
+        assertEquals(1, with.zeroable("a").size());
     }
 
     @Test
@@ -253,11 +256,10 @@ class TakeoverTest {
         holder = new Incarnation(4);
         with.spaces.delete("vm", false);
         for (String home : List.of("h1", "h2")) {
-            with.spaces.acknowledge(
+            with.zeroed(
                     home,
-                    new ReleaseAck(
-                            with.membership.node(home).orElseThrow().incarnation(),
-                            with.spaces.releases(home).stream().map(Release::id).toList()));
+                    with.membership.node(home).orElseThrow().incarnation(),
+                    with.zeroable(home).stream().map(Release::id).toList());
         }
         with.spaces.create(
                 new SpaceRequest("vm", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of(homes))).withReplicas(2));
@@ -297,6 +299,6 @@ class TakeoverTest {
     }
 
     private void acknowledge(String home, long incarnation) {
-        fences.acknowledge(home, new FenceAck(new Incarnation(incarnation), "a", holder));
+        with.fenced(home, new Incarnation(incarnation), "a", holder);
     }
 }

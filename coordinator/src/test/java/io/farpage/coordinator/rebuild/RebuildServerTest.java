@@ -63,7 +63,6 @@ class RebuildServerTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of(),
                 List.of());
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");

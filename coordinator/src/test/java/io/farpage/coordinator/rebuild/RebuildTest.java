@@ -248,7 +248,6 @@ class RebuildTest {
                         List.of(),
                         List.of(),
                         List.of(done),
-                        List.of(),
                         List.of()));
         rebuild.finish(Set.of());
         State state = state();
@@ -283,7 +282,6 @@ class RebuildTest {
                 List.of(),
                 List.of(),
                 done ? List.of(release) : List.of(),
-                List.of(),
                 List.of());
     }
 
@@ -389,7 +387,6 @@ class RebuildTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of(),
                 List.of());
         assertTrue(refusal(() -> rebuild.report("b", other)).contains("2 clusters"));
     }
@@ -403,7 +400,6 @@ class RebuildTest {
                         Optional.empty(),
                         registration("a"),
                         Hosted.NOTHING,
-                        List.of(),
                         List.of(),
                         List.of(),
                         List.of(),

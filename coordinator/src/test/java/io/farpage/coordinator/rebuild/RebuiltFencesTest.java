@@ -9,8 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.cluster.Attachments;
-import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.cluster.Grants;
+import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.State;
@@ -18,7 +19,7 @@ import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.store.MvStore;
@@ -54,11 +55,10 @@ class RebuiltFencesTest {
         return new NodeReport(
                 report.seen(),
                 report.registration(),
-                report.hosted(),
+                report.hosted().withFences(List.of(fences)),
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                List.of(fences),
                 List.of());
     }
 
@@ -70,7 +70,6 @@ class RebuiltFencesTest {
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                List.of(),
                 List.of(old));
     }
 
@@ -90,12 +89,18 @@ class RebuiltFencesTest {
 
         Ledger ledger = new Ledger(store, 10, nanos -> {});
         Attachments attachments = new Attachments(ledger, Time.system());
-        Fences fences = new Fences(ledger);
-        assertEquals(List.of(fence("b", 5, "a", 9, true)), fences.of("b"));
-        assertEquals(List.of(fence("c", 5, "a", 9, false)), fences.of("c"));
+        Hosting hosting = new Hosting(ledger, new Grants(ledger));
+        assertEquals(List.of(fence("b", 5, "a", 9, true)), hosting.of("b").fences());
+        assertEquals(List.of(fence("c", 5, "a", 9, false)), hosting.of("c").fences());
         AttachRequest exclusive = new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE, Optional.of(true));
         assertTrue(refusal(() -> attachments.attach("vm", "c", exclusive)).contains("'c' must cut off first"));
-        fences.acknowledge("c", new FenceAck(new Incarnation(3), "a", new Incarnation(9)));
+        hosting.acknowledge(
+                "c",
+                new HostedAck(
+                        new Incarnation(3),
+                        hosting.of("c").revision(),
+                        List.of(new HostedAck.Fenced("a", new Incarnation(9))),
+                        List.of()));
         attachments.attach("vm", "c", exclusive);
         assertEquals(
                 List.of(new Incarnation(9)),

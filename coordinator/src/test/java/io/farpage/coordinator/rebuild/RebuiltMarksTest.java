@@ -113,7 +113,6 @@ class RebuiltMarksTest {
                         List.of(vm),
                         List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, Optional.of("no home answered"))),
                         List.of(),
-                        List.of(),
                         List.of()));
         rebuild.finish(Set.of());
         assertEquals(

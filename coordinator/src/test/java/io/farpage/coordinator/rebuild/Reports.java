@@ -56,7 +56,6 @@ final class Reports {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of(),
                 List.of());
     }
 
@@ -69,7 +68,6 @@ final class Reports {
                 List.of(spaces).stream()
                         .map(space -> new NodeReport.Held(space.space().id(), mode))
                         .toList(),
-                List.of(),
                 List.of(),
                 List.of());
     }

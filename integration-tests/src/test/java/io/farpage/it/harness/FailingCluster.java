@@ -175,7 +175,7 @@ public final class FailingCluster implements AutoCloseable {
         cluster.awaitAllLinks();
         await("free memory of the homes", TIMEOUT).until(() -> {
             for (String home : homes) {
-                if (!cluster.client().releases(home).isEmpty()) {
+                if (!cluster.client().hosted(home).zeroable().isEmpty()) {
                     return false;
                 }
             }

@@ -52,7 +52,7 @@ final class ControlThreadTest {
         try (CoordinatorClient away = new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofSeconds(2));
                 ControlThread _ = start(Duration.ZERO, SHORT, () -> {
                     switch (steps.incrementAndGet()) {
-                        case 1 -> away.releases("a");
+                        case 1 -> away.hosted("a");
                         case 2 -> throw new IllegalStateException("a fault");
                         default -> {}
                     }

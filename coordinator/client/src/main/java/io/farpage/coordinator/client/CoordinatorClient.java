@@ -13,8 +13,6 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.Fence;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.FiguresWanted;
 import io.farpage.coordinator.model.Grant;
@@ -41,8 +39,6 @@ import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
-import io.farpage.coordinator.model.Release;
-import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -429,16 +425,6 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", attachmentPath(idOrName, node) + "/drops/ack", ack, SpaceExtents.class);
     }
 
-    /** The incarnations of other nodes that a node must cut off. */
-    public List<Fence> fences(String node) throws CoordinatorException {
-        return List.of(transport.call("GET", nodePath(node) + "/fences", null, Fence[].class));
-    }
-
-    /** Says that a node has cut an incarnation of another off. */
-    public void acknowledgeFence(String node, FenceAck ack) throws CoordinatorException {
-        transport.call("POST", nodePath(node) + "/fences", ack);
-    }
-
     /** Where the pages of a space live, if there is such a space. */
     public Optional<SpaceExtents> extents(String idOrName) throws CoordinatorException {
         return transport.find(spacePath(idOrName) + "/extents", SpaceExtents.class);
@@ -494,12 +480,12 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.find(API + "/figures/guests/" + encoded(space), GuestFigures.class);
     }
 
-    /** What lies in a node's pool. */
+    /** All that a node must do as a home. */
     public Hosted hosted(String node) throws CoordinatorException {
         return transport.call("GET", nodePath(node) + "/hosted", null, Hosted.class);
     }
 
-    /** Says that a node keeps what it hosts. */
+    /** Says that a node has applied what it hosts. */
     public void acknowledgeHosted(String node, HostedAck ack) throws CoordinatorException {
         transport.call("POST", nodePath(node) + "/hosted/ack", ack);
     }
@@ -522,16 +508,6 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Ends the rebuild of a coordinator. */
     public RebuildStatus finishRebuild(RebuildFinish finish) throws CoordinatorException {
         return transport.rebuild("POST", API + "/rebuild/finish", finish);
-    }
-
-    /** What a node must zero. */
-    public List<Release> releases(String node) throws CoordinatorException {
-        return List.of(transport.call("GET", nodePath(node) + "/releases", null, Release[].class));
-    }
-
-    /** Says that a node has zeroed what was released. */
-    public void acknowledgeReleases(String node, ReleaseAck ack) throws CoordinatorException {
-        transport.call("POST", nodePath(node) + "/releases/ack", ack);
     }
 
     /**

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
  * An incarnation of a node that a home must cut off, so that no WRITE of it arrives any more: the home destroys all its
- * queue pairs with that incarnation, makes no link to it, and acknowledges. Until then the attachment that the
+ * queue pairs with that incarnation, makes no link to it, and names it in its {@link HostedAck}. Until then the attachment that the
  * incarnation had stays, and the space waits.
  *
  * @param home the node that cuts off
@@ -23,9 +23,9 @@ public record Fence(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) boolean acknowledged) {
 
-    /** The same, acknowledged. */
-    public Fence withAcknowledged() {
-        return new Fence(home, homeIncarnation, space, node, incarnation, true);
+    /** The same, acknowledged or not. */
+    public Fence withAcknowledged(boolean done) {
+        return new Fence(home, homeIncarnation, space, node, incarnation, done);
     }
 
     /** Whether it cuts off that incarnation of that node. */

@@ -9,11 +9,10 @@ import java.util.Optional;
  *
  * @param seen the newest state that any answer carried; empty if the agent has never joined
  * @param registration what the agent registers with
- * @param hosted what lies in its pool
+ * @param hosted what it does as a home, with the fences acknowledged that it has carried out
  * @param attached the spaces that it works with, each with all its extents
  * @param attachments how it works with them
  * @param released the releases that it has carried out and that the coordinator may not know of yet
- * @param fences what it was told to cut off, acknowledged where it has
  * @param superseded incarnations of other nodes that it has seen replaced or removed
  */
 public record NodeReport(
@@ -23,7 +22,6 @@ public record NodeReport(
         @JsonProperty(required = true) List<SpaceExtents> attached,
         @JsonProperty(required = true) List<Held> attachments,
         @JsonProperty(required = true) List<Release> released,
-        @JsonProperty(required = true) List<Fence> fences,
         @JsonProperty(required = true) List<Superseded> superseded) {
 
     /** Checks what was seen and copies the lists. */
@@ -32,7 +30,6 @@ public record NodeReport(
         attached = List.copyOf(attached);
         attachments = List.copyOf(attachments);
         released = List.copyOf(released);
-        fences = List.copyOf(fences);
         superseded = List.copyOf(superseded);
     }
 

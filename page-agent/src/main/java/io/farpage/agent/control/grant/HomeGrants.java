@@ -1,5 +1,6 @@
 package io.farpage.agent.control.grant;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
@@ -11,64 +12,80 @@ import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.HostedPull;
-import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.VerbsException;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range
  * of the pool that belongs to the space; and for each node that pulls an extent from this one, a region that it can
- * only read. The keys are told to that node alone. Revoking deregisters the regions.
+ * only read. The keys are told to that node alone. Revoking deregisters the regions. Regions are registered and keys
+ * published on a thread of its own, since a device pins the pages of a range meanwhile and the coordinator has to
+ * answer: revoking does not wait for that. That thread grants what the latest list has, whenever it looks.
  */
-public final class HomeGrants implements PoolAccess {
+public final class HomeGrants implements PoolAccess, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(HomeGrants.class);
+
+    private static final Duration RETRY = Duration.ofMillis(500);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final LocalNode self;
     private final Transports transports;
     private final GrantSeal seal;
     private final Map<GrantParties, GivenGrant> given = new HashMap<>();
-    private final Set<Peer> barred = new HashSet<>();
     private final Map<GrantParties, String> refusals = new HashMap<>();
-    /** Ranges that were released since the coordinator was asked last what lies in the pool. */
-    private final List<PoolRange> released = new ArrayList<>();
+    private final ControlThread thread;
+    /** The grants that the latest list asks for, and whether the coordinator has them. */
+    private Map<GrantParties, Boolean> wanted = Map.of();
 
-    private record Peer(String node, Incarnation incarnation) {}
+    private Map<Long, SpaceExtents> spaces = Map.of();
 
     /** @param transports the devices that the pool is registered with */
     public HomeGrants(LocalNode self, Transports transports) {
         this.self = self;
         this.transports = transports;
         this.seal = new GrantSeal(self.keys());
+        thread = new ControlThread(
+                "given-grants",
+                new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, RETRY, CLOSE_TIMEOUT),
+                () -> grantAll() ? ControlThread.UNTIL_WOKEN : RETRY);
+    }
+
+    public void start() {
+        thread.start();
     }
 
     @Override
-    public synchronized void revokeOthers(Hosted hosted) {
-        Set<GrantParties> wanted = Stream.concat(
-                        hosted.attachments().stream().map(this::parties),
-                        hosted.pulled().stream().map(this::parties))
-                .collect(Collectors.toSet());
-        revokeIf(grant -> !wanted.contains(grant.parties()) && grant.end(System.nanoTime()));
-        refusals.keySet().retainAll(wanted);
+    public synchronized void follow(Hosted hosted) {
+        spaces = hosted.spaces().stream()
+                .collect(Collectors.toMap(each -> each.space().id(), each -> each));
+        wanted = new LinkedHashMap<>();
+        hosted.attachments().forEach(each -> wanted.put(parties(each), each.granted()));
+        hosted.pulls().forEach(each -> wanted.put(parties(each), each.granted()));
+        Predicate<GrantParties> cutOff = parties ->
+                hosted.fences().stream().anyMatch(fence -> fence.isOf(parties.node(), parties.incarnation()));
+        // A node reaches its own pool without a key.
+        wanted.keySet().removeIf(cutOff.or(parties -> parties.node().equals(self.id())));
+        revokeIf(grant -> cutOff.test(grant.parties()));
+        revokeOthers();
+        thread.wake();
     }
 
-    @Override
-    public synchronized void refreshing() {
-        released.clear();
+    private synchronized void revokeOthers() {
+        revokeIf(grant -> !wanted.containsKey(grant.parties()) && grant.end(System.nanoTime()));
+        refusals.keySet().retainAll(wanted.keySet());
     }
 
     /** Whether a node has access to a byte of a range. */
@@ -78,7 +95,6 @@ public final class HomeGrants implements PoolAccess {
 
     @Override
     public synchronized void revoke(long offset, long length) {
-        released.add(new PoolRange(offset, length));
         for (Iterator<GivenGrant> all = given.values().iterator(); all.hasNext(); ) {
             GivenGrant grant = all.next();
             if (grant.overlaps(offset, length)) {
@@ -89,18 +105,8 @@ public final class HomeGrants implements PoolAccess {
                 }
             }
         }
-    }
-
-    @Override
-    public synchronized void bar(String node, Incarnation incarnation) {
-        barred.add(new Peer(node, incarnation));
-        revokeIf(grant -> grant.parties().node().equals(node)
-                && grant.parties().incarnation().equals(incarnation));
-    }
-
-    @Override
-    public synchronized void lift(String node, Incarnation incarnation) {
-        barred.remove(new Peer(node, incarnation));
+        // What else was in the same region is granted again.
+        thread.wake();
     }
 
     /** A grant whose revocation fails stays, so that it is tried again. */
@@ -115,37 +121,32 @@ public final class HomeGrants implements PoolAccess {
         }
     }
 
-    @Override
-    public boolean grant(Hosted hosted) throws CoordinatorException {
-        Map<Long, SpaceExtents> spaces = hosted.spaces().stream()
-                .collect(Collectors.toMap(each -> each.space().id(), each -> each));
-        boolean all = true;
-        for (HostedAttachment attachment : hosted.attachments()) {
-            SpaceExtents space = spaces.get(attachment.space());
-            // A node reaches its own pool without a key.
-            if (space != null && !attachment.node().equals(self.id())) {
-                all &= grant(parties(attachment), space, attachment.granted());
-            }
-        }
-        for (HostedPull pull : hosted.pulled()) {
-            SpaceExtents space = spaces.get(pull.space());
-            if (space != null && !pull.node().equals(self.id())) {
-                all &= grant(parties(pull), space, pull.granted());
-            }
-        }
-        return all && !isOutOfDate();
-    }
-
     /**
-     * Whether the grant of a pull that has ended is to be revoked soon, or a range was released, which the next answer
-     * may give to another space.
+     * Registers and publishes what the latest list asks for and has not.
+     *
+     * @return false to be called again soon; grants that are refused are tried again with the next list
      */
-    private synchronized boolean isOutOfDate() {
-        return !released.isEmpty() || given.values().stream().anyMatch(GivenGrant::isEnding);
+    boolean grantAll() throws CoordinatorException {
+        revokeOthers();
+        boolean all = true;
+        Map<GrantParties, Boolean> list = latest();
+        for (GrantParties parties : List.copyOf(list.keySet())) {
+            all &= thread.isStopping() || grant(parties, list);
+        }
+        return all && !isAnyEnding();
     }
 
-    private boolean grant(GrantParties parties, SpaceExtents space, boolean isGranted) throws CoordinatorException {
-        Optional<GrantContent> content = register(parties, space, isGranted);
+    private synchronized Map<GrantParties, Boolean> latest() {
+        return wanted;
+    }
+
+    /** Whether the grant of a pull that has ended is to be revoked soon. */
+    private synchronized boolean isAnyEnding() {
+        return given.values().stream().anyMatch(GivenGrant::isEnding);
+    }
+
+    private boolean grant(GrantParties parties, Map<GrantParties, Boolean> list) throws CoordinatorException {
+        Optional<GrantContent> content = register(parties);
         if (content.isEmpty()) {
             return true;
         }
@@ -155,7 +156,7 @@ public final class HomeGrants implements PoolAccess {
                 return false;
             }
             publish(parties, seal.seal(parties, content.get(), grantee.get()));
-            published(parties, content.get());
+            published(parties, content.get(), list);
             return true;
         } catch (GrantException | CoordinatorRefusedException e) {
             // No node has learned these keys. The next refresh tries again, without haste: a node may be at fault for
@@ -183,24 +184,23 @@ public final class HomeGrants implements PoolAccess {
      * Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to
      * grant.
      */
-    private Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
+    private Optional<GrantContent> register(GrantParties parties) {
         List<OpenDevice> devices = transports.devices();
-        Optional<GivenGrant> prepared = prepare(parties, space, devices);
+        Optional<GivenGrant> prepared = prepare(parties, devices);
         prepared.ifPresent(grant -> devices.forEach(device -> register(grant, device)));
-        return prepared.flatMap(grant -> changes(grant, isGranted));
+        return prepared.flatMap(this::changes);
     }
 
-    private synchronized Optional<GivenGrant> prepare(
-            GrantParties parties, SpaceExtents space, List<OpenDevice> devices) {
-        if (barred.contains(new Peer(parties.node(), parties.incarnation()))) {
+    private synchronized Optional<GivenGrant> prepare(GrantParties parties, List<OpenDevice> devices) {
+        SpaceExtents space = spaces.get(parties.space());
+        if (space == null || !wanted.containsKey(parties)) {
             return Optional.empty();
         }
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
-        List<PoolRange> extents = parties.pull()
-                .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
-                .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId()));
         grant.follow(
-                extents.stream().filter(this::isNotReleased).toList(),
+                parties.pull()
+                        .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
+                        .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId())),
                 PoolRanges.places(space, self.id(), self.poolId()));
         if (grant.isEmpty()) {
             given.remove(parties);
@@ -212,20 +212,26 @@ public final class HomeGrants implements PoolAccess {
 
     /**
      * Registers a grant with one device, range by range and without the lock, since a device pins the pages of a range
-     * meanwhile: revoking and barring do not wait for that. A range that is revoked meanwhile is deregistered again. No
+     * meanwhile: revoking does not wait for that. A range that is revoked meanwhile is deregistered again. No
      * node knows its key.
      */
     private void register(GivenGrant grant, OpenDevice device) {
         try {
             for (PoolRange range : missing(grant, device)) {
                 MemoryRegion region = grant.export(device, range);
-                if (!add(grant, device, range, region)) {
-                    region.close();
+                synchronized (this) {
+                    if (!grant.add(device, range, region)) {
+                        region.close();
+                    }
                 }
             }
-            registered(grant, device);
+            synchronized (this) {
+                grant.registered(device);
+            }
         } catch (VerbsException e) {
-            failed(grant, device, e);
+            synchronized (this) {
+                grant.failed(device, e);
+            }
         }
     }
 
@@ -233,27 +239,14 @@ public final class HomeGrants implements PoolAccess {
         return grant.missing(device);
     }
 
-    private synchronized boolean add(GivenGrant grant, OpenDevice device, PoolRange range, MemoryRegion region) {
-        return grant.add(device, range, region);
+    private synchronized Optional<GrantContent> changes(GivenGrant grant) {
+        return grant.isEmpty() || (grant.isPublished() && wanted.getOrDefault(grant.parties(), true))
+                ? Optional.empty()
+                : Optional.of(grant.content());
     }
 
-    private synchronized void registered(GivenGrant grant, OpenDevice device) {
-        grant.registered(device);
-    }
-
-    private synchronized void failed(GivenGrant grant, OpenDevice device, VerbsException why) {
-        grant.failed(device, why);
-    }
-
-    private synchronized Optional<GrantContent> changes(GivenGrant grant, boolean isGranted) {
-        return grant.isEmpty() || (grant.isPublished() && isGranted) ? Optional.empty() : Optional.of(grant.content());
-    }
-
-    private boolean isNotReleased(PoolRange range) {
-        return released.stream().noneMatch(gone -> range.overlaps(gone.offset(), gone.length()));
-    }
-
-    private synchronized void published(GrantParties parties, GrantContent content) {
+    private synchronized void published(GrantParties parties, GrantContent content, Map<GrantParties, Boolean> list) {
+        list.replace(parties, true);
         refusals.remove(parties);
         GivenGrant grant = given.get(parties);
         if (grant != null) {
@@ -282,5 +275,10 @@ public final class HomeGrants implements PoolAccess {
                 pull.node(),
                 pull.incarnation(),
                 Optional.of(pull.extent()));
+    }
+
+    @Override
+    public void close() {
+        thread.close();
     }
 }

@@ -4,7 +4,7 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
-import io.farpage.agent.control.member.Fences;
+import io.farpage.agent.control.member.Hosting;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Rail;
@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
  */
-public final class LinkControl implements AutoCloseable, Fences.Links {
+public final class LinkControl implements AutoCloseable, Hosting.Links {
     /** Name of the region that is a pool's header page. */
     public static final String HEADER_REGION = PeerView.HEADER;
 

@@ -33,13 +33,11 @@ public final class RebuildReports implements AutoCloseable {
     /**
      * The contents of a report.
      *
-     * @param hosting of its pool
+     * @param hosting what it does as a home
      * @param spaces that it is attached to
-     * @param fences that it was told of
      * @param superseded incarnations of its peers
      */
-    public record Known(
-            Hosting hosting, Spaces spaces, Fences fences, Supplier<List<NodeReport.Superseded>> superseded) {}
+    public record Known(Hosting hosting, Spaces spaces, Supplier<List<NodeReport.Superseded>> superseded) {}
 
     /** @param registration what the agent registers with */
     public RebuildReports(
@@ -96,14 +94,14 @@ public final class RebuildReports implements AutoCloseable {
     private NodeReport report() {
         Allegiance.Status status = coordinator.allegiance().status();
         Spaces.Held held = known.spaces().held();
+        Hosting.Known home = known.hosting().known();
         return new NodeReport(
                 status.joined() ? status.seen().map(Seen::toString) : Optional.empty(),
                 registration.get(),
-                known.hosting().hosted(),
+                home.hosted(),
                 held.spaces(),
                 held.attachments(),
-                known.hosting().executed(),
-                known.fences().known(),
+                home.zeroed(),
                 known.superseded().get());
     }
 

@@ -19,7 +19,6 @@ import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -27,9 +26,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,7 +41,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Duration CHECK = Duration.ofMillis(500);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final long PATIENCE_NANOS = Duration.ofSeconds(10).toNanos();
-    private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
     private static final int CHUNK = 128 << 10;
     private static final int CONFLICT = 409;
 
@@ -59,14 +54,9 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private final Map<Pull.Key, Running> running = new HashMap<>();
     /** Ended, and perhaps still listed by an answer that is on its way. */
     private final Set<Pull.Key> ended = new HashSet<>();
-    /** Ranges that were given up since the coordinator was asked last. */
-    private final List<Range> released = new ArrayList<>();
 
-    private boolean everBegun;
     private volatile List<Wanted> wanted = List.of();
     private volatile Runnable changed = () -> {};
-
-    private record Range(long offset, long length) {}
 
     /** @param failure why the pull is given up, which the coordinator is still to be told */
     private record Running(Pull pull, Wanted reads, Optional<String> failure) {}
@@ -142,15 +132,10 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     }
 
     @Override
-    public synchronized void refreshing() {
-        released.clear();
-    }
-
-    @Override
     public void follow(Hosted hosted) {
         synchronized (this) {
             Set<Pull.Key> listed = new HashSet<>();
-            for (HostedPull pull : hosted.pulled()) {
+            for (HostedPull pull : hosted.pulls()) {
                 if (pull.node().equals(self.id()) && pull.incarnation().equals(self.incarnation())) {
                     Pull.Key key = new Pull.Key(pull.space(), pull.extent());
                     listed.add(key);
@@ -167,8 +152,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                     end(key);
                 }
             }
-            // Answers come in the order of their revisions: one that does not list a pull is not followed by one that
-            // does.
+            // A document that does not list a pull is not followed by one that does.
             ended.retainAll(listed);
             tell();
         }
@@ -192,8 +176,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         Optional<Pull.Target> target = extent.joining()
                 .filter(home ->
                         home.node().equals(self.id()) && home.incarnation().equals(self.poolId()))
-                .map(home -> new Pull.Target(home.offset(), extent.count() * pageSize, chunk))
-                .filter(to -> released.stream().noneMatch(range -> to.overlaps(range.offset(), range.length())));
+                .map(home -> new Pull.Target(home.offset(), extent.count() * pageSize, chunk));
         if (target.isEmpty()) {
             return;
         }
@@ -203,7 +186,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 .toList();
         Pull pull = new Pull(key, target.get(), sources);
         running.put(key, new Running(pull, new Wanted(key.space(), key.extent(), extent.homes()), Optional.empty()));
-        everBegun = true;
         log.info("{} begins: {} bytes from {}", pull, target.get().length(), names(extent));
         shard.submit(new ShardCommand.Run(() -> cycle.begin(pull)));
     }
@@ -234,33 +216,18 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     }
 
     @Override
-    public void stop(long offset, long length) throws InterruptedException {
+    public synchronized CompletableFuture<Void> stop(long offset, long length) {
+        for (Running each : snapshot()) {
+            if (each.pull().target().overlaps(offset, length)) {
+                log.info("{} ends: its frames are released", each.pull());
+                end(each.pull().key());
+            }
+        }
+        tell();
         CompletableFuture<Void> stopped = new CompletableFuture<>();
-        synchronized (this) {
-            released.add(new Range(offset, length));
-            if (!everBegun) {
-                return;
-            }
-            for (Running each : snapshot()) {
-                if (each.pull().target().overlaps(offset, length)) {
-                    log.info("{} ends: its frames are released", each.pull());
-                    end(each.pull().key());
-                }
-            }
-            tell();
-            // Behind the stops of these, and of those that ended before.
-            shard.submit(new ShardCommand.Run(() -> stopped.complete(null)));
-        }
-        try {
-            stopped.get(STOP_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            throw new IllegalStateException(
-                    "the shard has not stopped the pulls to %d bytes at %d of the pool within %s; the range is not zeroed yet"
-                            .formatted(length, offset, STOP_TIMEOUT),
-                    e);
-        } catch (ExecutionException e) {
-            throw new IllegalStateException(e);
-        }
+        // Behind the stops of these, and of those that ended before.
+        shard.submit(new ShardCommand.Run(() -> stopped.complete(null)));
+        return stopped;
     }
 
     private Duration step() throws CoordinatorException {

@@ -11,10 +11,12 @@ import io.farpage.agent.control.device.FakeRdma;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -94,15 +96,28 @@ final class HomeGrantsTest {
                 new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME)), transports);
     }
 
+    /** The guest is attached, and is to be cut off. */
+    private Hosted fenced() {
+        return hosted(extent(0, POOL_BYTES / PAGE, 0))
+                .withFences(List.of(new Fence("home", HOME, 1, "guest", GUEST, false)));
+    }
+
     /** What the coordinator lists in the pool: {@code guest} is attached to a space of these extents. */
     private static Hosted hosted(Extent... extents) {
+        return hosted(List.of("guest"), extents);
+    }
+
+    private static Hosted hosted(List<String> attached, Extent... extents) {
         Space space = new Space(1, "one", POOL_BYTES, 4096, ExtentState.OK, Instant.EPOCH, false);
         return new Hosted(
                 10,
                 List.of(new SpaceExtents(space, 10, List.of(extents))),
                 List.of(),
-                List.of(new HostedAttachment(1, "guest", GUEST, false)),
-                Optional.empty());
+                attached.stream()
+                        .map(node -> new HostedAttachment(1, node, GUEST, false))
+                        .toList(),
+                List.of(),
+                List.of());
     }
 
     private Extent extent(long firstPage, long pages, long offset) {
@@ -123,13 +138,19 @@ final class HomeGrantsTest {
                 Optional.empty());
     }
 
+    private boolean grant(Extent... extents) throws CoordinatorException {
+        grants.follow(hosted(extents));
+        return grants.grantAll();
+    }
+
     private boolean isGranted(long offset) {
         return grants.isGranted(offset, PAGE);
     }
 
     /** Does something while the grant is being registered; what becomes of the grant. */
     private boolean grantWhile(Runnable meanwhile) throws Exception {
-        Callable<Boolean> grant = () -> grants.grant(hosted(extent(0, POOL_BYTES / PAGE, 0)));
+        grants.follow(hosted(extent(0, POOL_BYTES / PAGE, 0)));
+        Callable<Boolean> grant = grants::grantAll;
         Future<Boolean> granted = threads.submit(grant);
         Deadlines.down("the beginning", Deadlines.SHORT, begun);
         Deadlines.get("what is done meanwhile", Duration.ofSeconds(3), threads.submit(meanwhile));
@@ -139,9 +160,25 @@ final class HomeGrantsTest {
 
     @Test
     void shouldBarANodeWhileARangeIsBeingRegisteredForIt() throws Exception {
-        assertTrue(grantWhile(() -> grants.bar("guest", GUEST)), "there is nothing to grant any more");
+        assertTrue(grantWhile(() -> grants.follow(fenced())), "there is nothing to grant any more");
         assertEquals(1, registered.get());
         assertEquals(0, transports.devices().getFirst().exportedRanges(), "the range is deregistered again");
+    }
+
+    @Test
+    void shouldGrantAnIncarnationThatIsCutOffNothingUntilTheFenceIsLifted(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grant(extent(0, 1, 0));
+            assertTrue(isGranted(0));
+            grants.follow(fenced());
+            assertFalse(isGranted(0));
+            grants.grantAll();
+            assertFalse(isGranted(0));
+            grant(extent(0, 1, 0));
+            assertTrue(isGranted(0));
+        }
     }
 
     @Test
@@ -158,31 +195,54 @@ final class HomeGrantsTest {
         };
         grantWhile(() -> {
             other.close();
-            grants.bar("guest", GUEST);
+            grants.follow(fenced());
         });
     }
 
     @Test
     void shouldNotGiveARangeThatIsReleasedWhileItIsBeingRegistered() throws Exception {
-        assertFalse(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "the list is asked for again soon");
+        assertTrue(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "there is nothing to grant any more");
         assertEquals(0, transports.devices().getFirst().exportedRanges());
     }
 
     @Test
-    void shouldNotGrantARangeThatWasReleasedSinceTheListWasAskedFor(@TempDir Path directory) throws Exception {
+    void shouldNotGiveARangeThatALaterListReleasesWhileItIsBeingRegistered() throws Exception {
+        boolean all = grantWhile(() -> {
+            grants.follow(hosted(extent(1, 1, PAGE)));
+            grants.revoke(0, PAGE);
+        });
+        assertTrue(all, "the list that the pass began with has nothing to grant any more");
+        assertFalse(isGranted(0));
+        assertEquals(0, transports.devices().getFirst().exportedRanges(), "the range is deregistered again");
+    }
+
+    @Test
+    void shouldNotGrantToANodeThatALaterListDoesNotNameWhileAnotherGrantIsRegistered() throws Exception {
+        Hosted both = hosted(List.of("first", "second"), extent(0, 1, 0));
+        grants.follow(both);
+        Future<Boolean> granted = threads.submit(grants::grantAll);
+        Deadlines.down("the beginning", Deadlines.SHORT, begun);
+        grants.follow(hosted(List.of(), extent(0, 1, 0)));
+        goOn.countDown();
+        assertTrue(Deadlines.get("the grants", Deadlines.SHORT, granted), "there is nothing to grant any more");
+        assertEquals(1, registered.get());
+        assertEquals(0, transports.devices().getFirst().exportedRanges());
+    }
+
+    @Test
+    void shouldNotGrantARangeThatTheLatestListDoesNotName(@TempDir Path directory) throws Exception {
         goOn.countDown();
         try (TestCoordinator coordinator = new TestCoordinator(directory)) {
             grants = grants(coordinator.client());
-            grants.refreshing();
-            Hosted stale = hosted(extent(0, 1, 0), extent(1, 1, PAGE));
+            grants.follow(hosted(extent(0, 1, 0), extent(1, 1, PAGE)));
+            grants.follow(hosted(extent(1, 1, PAGE)));
             grants.revoke(0, PAGE);
-            grants.grant(stale);
+            grants.grantAll();
             assertFalse(isGranted(0));
             assertTrue(isGranted(PAGE));
 
-            grants.refreshing();
-            grants.grant(stale);
-            assertTrue(isGranted(0), "the next list names it still, so it is the space's");
+            grant(extent(0, 1, 0), extent(1, 1, PAGE));
+            assertTrue(isGranted(0), "the next list names it again, so it is the space's");
         }
     }
 
@@ -191,14 +251,27 @@ final class HomeGrantsTest {
         goOn.countDown();
         try (TestCoordinator coordinator = new TestCoordinator(directory)) {
             grants = grants(coordinator.client());
-            grants.refreshing();
-            grants.grant(hosted(extent(0, 1, 0), extent(1, 1, PAGE), extent(2, 1, 2L * PAGE)));
+            grant(extent(0, 1, 0), extent(1, 1, PAGE), extent(2, 1, 2L * PAGE));
             assertTrue(isGranted(0) && isGranted(PAGE) && isGranted(2L * PAGE));
-            grants.refreshing();
-            grants.grant(hosted(dropped(0, 0), extent(2, 1, 2L * PAGE)));
+            grant(dropped(0, 0), extent(2, 1, 2L * PAGE));
             assertTrue(isGranted(0), "WRITEs may be under way");
             assertFalse(isGranted(PAGE));
             assertTrue(isGranted(2L * PAGE));
+        }
+    }
+
+    @Test
+    void shouldGrantTheRestOfARegionAgainOfWhichAPartWasReleased(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grant(extent(0, 2, 0));
+            grants.follow(hosted(extent(1, 1, PAGE)));
+            grants.revoke(0, PAGE);
+            assertFalse(isGranted(PAGE), "a key is revoked as a whole");
+            grants.grantAll();
+            assertFalse(isGranted(0));
+            assertTrue(isGranted(PAGE));
         }
     }
 
@@ -209,8 +282,7 @@ final class HomeGrantsTest {
         try (TestCoordinator coordinator = new TestCoordinator(directory)) {
             grants = grants(coordinator.client());
             for (int extents = 127; extents < 132; extents++) {
-                grants.refreshing();
-                grants.grant(hosted(extents(extents)));
+                grant(extents(extents));
                 assertEquals(
                         extents,
                         transports.devices().getFirst().exportedRanges(),

@@ -18,7 +18,6 @@ import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
-import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
@@ -114,7 +113,15 @@ final class AdoptionsTest {
             keepGuest();
         }
         register(SUCCESSOR, List.of(space));
-        coordinator.client().acknowledgeFence("h", new FenceAck(HOME, "g", KILLED));
+        coordinator
+                .client()
+                .acknowledgeHosted(
+                        "h",
+                        new HostedAck(
+                                HOME,
+                                coordinator.client().hosted("h").revision(),
+                                List.of(new HostedAck.Fenced("g", KILLED)),
+                                List.of()));
         pool = PagePool.open(PoolConfig.of("g", SUCCESSOR.value(), POOL_BYTES, POOL_BYTES)
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         kept = claim();

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
@@ -14,6 +16,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -41,60 +44,51 @@ class ReleasesTest {
     private final List<Range> revoked = new CopyOnWriteArrayList<>();
     private final List<Range> stopped = new CopyOnWriteArrayList<>();
 
-    /** Records what is revoked. */
-    private final class RecordedAccess implements PoolAccess {
+    private final PoolAccess access = new PoolAccess() {
         @Override
-        public void refreshing() {}
-
-        @Override
-        public void revokeOthers(Hosted hosted) {}
-
-        @Override
-        public boolean grant(Hosted hosted) {
-            return true;
-        }
+        public void follow(Hosted hosted) {}
 
         @Override
         public void revoke(long offset, long length) {
             revoked.add(new Range(offset, length));
         }
+    };
 
-        @Override
-        public void bar(String node, Incarnation incarnation) {}
-
-        @Override
-        public void lift(String node, Incarnation incarnation) {}
-    }
-
-    private final class RecordedPulls implements PoolPulls {
-        @Override
-        public void refreshing() {}
-
+    private final PoolPulls pulls = new PoolPulls() {
         @Override
         public void follow(Hosted hosted) {}
 
         @Override
-        public void stop(long offset, long length) {
+        public CompletableFuture<Void> stop(long offset, long length) {
             stopped.add(new Range(offset, length));
+            return CompletableFuture.completedFuture(null);
         }
-    }
+    };
+
+    private final Hosting.Links links = new Hosting.Links() {
+        @Override
+        public CompletableFuture<Void> fence(String peer, Incarnation old) {
+            throw new AssertionError("no fence");
+        }
+
+        @Override
+        public void unfence(String peer, Incarnation old) {}
+    };
 
     @TempDir
     private Path directory;
 
     private TestCoordinator coordinator;
     private CoordinatorClient client;
-    private Hosting hosting;
 
     @BeforeEach
     void releaseARange() throws Exception {
         coordinator = new TestCoordinator(directory);
         client = coordinator.client();
-        hosting = new Hosting(client, "a", INCARNATION, new RecordedAccess(), new RecordedPulls());
         coordinator.register("a", INCARNATION, BYTES);
         client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
         client.deleteSpace("gone");
-        assertEquals(BYTES, client.releases("a").getFirst().length());
+        assertEquals(BYTES, releases().getFirst().length());
     }
 
     @AfterEach
@@ -102,28 +96,37 @@ class ReleasesTest {
         coordinator.close();
     }
 
-    private Releases start(Releases.Zeroing zeroing) {
-        Releases releases = new Releases(client, "a", INCARNATION, new Releases.Room(INCARNATION, zeroing), hosting);
-        releases.start();
-        releases.refresh();
-        return releases;
+    private Hosting start(Hosting.Zeroing zeroing) {
+        Hosting hosting = new Hosting(
+                new Hosting.Client(client, "a"),
+                new Hosting.Home(INCARNATION, INCARNATION, zeroing),
+                links,
+                access,
+                pulls,
+                System::nanoTime);
+        hosting.start();
+        return hosting;
+    }
+
+    private List<Release> releases() throws CoordinatorException {
+        return client.hosted("a").releases();
     }
 
     @Test
     void shouldZeroTheWholeRangeInSlicesAndThenAcknowledgeIt() {
-        try (Releases releases = start((offset, length) -> {
+        try (Hosting hosting = start((offset, length) -> {
             assertEquals(List.of(new Range(0, BYTES)), revoked, "revoked before the first byte is zeroed");
             assertEquals(List.of(new Range(0, BYTES)), stopped, "pulls to it end before the first byte is zeroed");
             zeroed.add(new Range(offset, length));
         })) {
             Deadlines.await("the acknowledgement", Deadlines.LONG)
-                    .until(() -> client.releases("a").isEmpty());
-            releases.refresh();
+                    .until(() -> releases().isEmpty());
+            hosting.refresh();
         }
         long next = 0;
         for (Range range : zeroed) {
             assertEquals(next, range.offset());
-            assertTrue(range.length() > 0 && range.length() <= Releases.SLICE, range.toString());
+            assertTrue(range.length() > 0 && range.length() <= Hosting.SLICE, range.toString());
             next += range.length();
         }
         assertEquals(BYTES, next);
@@ -131,16 +134,16 @@ class ReleasesTest {
 
     @Test
     void shouldEndAfterTheSliceThatIsUnderWayWhenItIsClosed() throws Exception {
-        Releases releases = start((offset, length) -> {
+        Hosting hosting = start((offset, length) -> {
             zeroed.add(new Range(offset, length));
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
         });
         Deadlines.await("a few slices", Deadlines.LONG).until(() -> zeroed.size() >= 3);
         int before = zeroed.size();
-        releases.close();
+        hosting.close();
         assertTrue(zeroed.size() <= before + 2, before + " slices before, and then " + zeroed.size());
-        assertTrue(zeroed.size() * Releases.SLICE < BYTES, "the range was not finished");
-        assertEquals(1, client.releases("a").size(), "a range that is not zero throughout is not acknowledged");
+        assertTrue(zeroed.size() * Hosting.SLICE < BYTES, "the range was not finished");
+        assertEquals(1, releases().size(), "a range that is not zero throughout is not acknowledged");
     }
 
     @Test
@@ -148,7 +151,7 @@ class ReleasesTest {
     void shouldNotHoldUpAClosingAgentWhenASliceDoesNotEnd() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch stuck = new CountDownLatch(1);
-        Releases releases = start((offset, length) -> {
+        Hosting hosting = start((offset, length) -> {
             begun.countDown();
             try {
                 stuck.await();
@@ -159,7 +162,7 @@ class ReleasesTest {
         Deadlines.down("the beginning", Deadlines.LONG, begun);
         Deadlines.Wait end = Deadlines.begin("the end", DRAIN.dividedBy(2));
         try {
-            releases.close();
+            hosting.close();
             end.check();
         } finally {
             stuck.countDown();

@@ -1,0 +1,426 @@
+package io.farpage.agent.control.member;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Epoch;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a home does with each document of the coordinator, in which order, and what it acknowledges when. The test is
+ * the thread, the coordinator and the clock.
+ */
+final class HostingTest {
+    private static final Incarnation HOME = new Incarnation(1);
+    private static final Incarnation BEFORE = new Incarnation(9);
+    private static final Incarnation POOL = new Incarnation(9);
+    private static final Incarnation PEER = new Incarnation(2);
+    private static final long SPACE = 5;
+    private static final Epoch FIRST = new Epoch(1, 11);
+    private static final Epoch SECOND = new Epoch(2, 22);
+
+    /** What was done, in order. */
+    private final List<String> done = new ArrayList<>();
+
+    private final List<HostedAck> acks = new ArrayList<>();
+    private final Map<String, CompletableFuture<Void>> cut = new HashMap<>();
+    private CompletableFuture<Void> stopped = CompletableFuture.completedFuture(null);
+    private Hosted document = Hosted.NOTHING;
+    private Epoch epoch = FIRST;
+    private Predicate<HostedAck> lost = _ -> false;
+    private boolean revocationFails;
+    private Runnable whileZeroing = () -> {};
+    private long now;
+    private Hosting hosting;
+
+    @BeforeEach
+    void start() {
+        hosting = opened();
+    }
+
+    private Hosting opened() {
+        Hosting opened = new Hosting(
+                new RecordedCoordinator(),
+                new Hosting.Home(HOME, POOL, (offset, length) -> {
+                    done.add("zero " + offset + "+" + length);
+                    whileZeroing.run();
+                }),
+                new RecordedLinks(),
+                new RecordedAccess(),
+                new RecordedPulls(),
+                () -> now);
+        opened.succeed(Hosted.NOTHING, kept -> done.add("keep " + kept.revision()));
+        return opened;
+    }
+
+    private final class RecordedCoordinator implements Hosting.Coordinator {
+        @Override
+        public Hosted hosted() {
+            done.add("read " + document.revision());
+            return document;
+        }
+
+        @Override
+        public void acknowledge(HostedAck ack) {
+            done.add("acknowledge " + ack.revision());
+            acks.add(ack);
+            if (lost.test(ack)) {
+                throw new UncheckedIOException(new IOException("the answer is lost"));
+            }
+        }
+
+        @Override
+        public Optional<Epoch> epoch() {
+            return Optional.of(epoch);
+        }
+    }
+
+    private final class RecordedLinks implements Hosting.Links {
+        @Override
+        public CompletableFuture<Void> fence(String peer, Incarnation old) {
+            done.add("cut off " + peer);
+            return cut.computeIfAbsent(peer, _ -> new CompletableFuture<>());
+        }
+
+        @Override
+        public void unfence(String peer, Incarnation old) {
+            done.add("link " + peer);
+        }
+    }
+
+    private final class RecordedAccess implements PoolAccess {
+        @Override
+        public void follow(Hosted hosted) {
+            if (revocationFails) {
+                throw new IllegalStateException("the device does not revoke a key");
+            }
+            done.add("grant " + hosted.revision());
+        }
+
+        @Override
+        public void revoke(long offset, long length) {
+            done.add("revoke " + offset + "+" + length);
+        }
+    }
+
+    private final class RecordedPulls implements PoolPulls {
+        @Override
+        public void follow(Hosted hosted) {
+            done.add("pull " + hosted.revision());
+        }
+
+        @Override
+        public CompletableFuture<Void> stop(long offset, long length) {
+            done.add("stop " + offset + "+" + length);
+            return stopped;
+        }
+    }
+
+    private static Fence fence(String node, long space) {
+        return new Fence("home", HOME, space, node, PEER, false);
+    }
+
+    private static Release release(long id, long offset, long length) {
+        return new Release(id, SPACE, POOL, offset, length, true);
+    }
+
+    private static Hosted document(long revision, List<Fence> fences, Release... releases) {
+        return new Hosted(revision, List.of(), fences, List.of(), List.of(), List.of(releases));
+    }
+
+    private static Hosted document(long revision, Release... releases) {
+        return document(revision, List.of(), releases);
+    }
+
+    private static HostedAck ack(long revision, List<String> fenced, Long... zeroed) {
+        return new HostedAck(
+                HOME,
+                revision,
+                fenced.stream().map(node -> new HostedAck.Fenced(node, PEER)).toList(),
+                List.of(zeroed));
+    }
+
+    /** The coordinator answers with a document from now on, and the home has heard of it. */
+    private Duration step(Hosted next) throws CoordinatorException {
+        document = next;
+        hosting.refresh();
+        return hosting.step();
+    }
+
+    private List<HostedAck> takeAcks() {
+        List<HostedAck> taken = List.copyOf(acks);
+        acks.clear();
+        return taken;
+    }
+
+    private long slicesZeroed() {
+        return done.stream().filter(each -> each.startsWith("zero")).count();
+    }
+
+    @Test
+    void shouldKeepThenCutOffThenRevokeThenStopPullsThenAcknowledgeAndThenZero() throws Exception {
+        step(document(10, List.of(fence("a", 6)), release(1, 4096, 8192)));
+        assertEquals(
+                List.of(
+                        "read 10",
+                        "keep 10",
+                        "cut off a",
+                        "grant 10",
+                        "pull 10",
+                        "revoke 4096+8192",
+                        "stop 4096+8192",
+                        "acknowledge 10",
+                        "zero 4096+8192",
+                        "acknowledge 10"),
+                done);
+        assertEquals(List.of(ack(10, List.of()), ack(10, List.of(), 1L)), acks);
+    }
+
+    @Test
+    void shouldAcknowledgeADetachmentAndOtherFencesWhileAQueuePairIsNotDestroyed() throws Exception {
+        step(document(10, List.of(fence("slow", 6), fence("quick", 7)), release(1, 0, 4096)));
+        assertEquals(List.of(ack(10, List.of()), ack(10, List.of(), 1L)), takeAcks());
+        cut.get("quick").complete(null);
+        hosting.step();
+        assertEquals(List.of(ack(10, List.of("quick"), 1L)), takeAcks());
+
+        step(document(11, List.of(fence("slow", 6), fence("quick", 7).withAcknowledged(true))));
+        assertEquals(List.of(ack(11, List.of())), takeAcks());
+        cut.get("slow").complete(null);
+        assertEquals(Duration.ofSeconds(30), hosting.step(), "there is nothing else to wait for");
+        assertEquals(List.of(ack(11, List.of("slow"))), takeAcks());
+        assertEquals(2, done.stream().filter(each -> each.startsWith("cut off")).count(), done.toString());
+        assertEquals(2, done.stream().filter(each -> each.startsWith("read")).count(), "a step reads what is due");
+    }
+
+    @Test
+    void shouldNotAcknowledgeARevisionWhoseAccessIsNotRevoked() throws Exception {
+        revocationFails = true;
+        assertThrows(IllegalStateException.class, () -> step(document(10, List.of(fence("a", 6)))));
+        cut.get("a").complete(null);
+        assertThrows(IllegalStateException.class, () -> hosting.step());
+        assertEquals(List.of(), acks);
+        revocationFails = false;
+        hosting.step();
+        assertEquals(List.of(ack(10, List.of("a"))), acks);
+    }
+
+    @Test
+    void shouldApplyTheNextDocumentWhileALongRangeIsZeroed() throws Exception {
+        int slices = 4;
+        whileZeroing = () -> {
+            if (slicesZeroed() == 2) {
+                hosting.refresh();
+            }
+        };
+        assertEquals(Duration.ZERO, step(document(10, release(1, 0, slices * Hosting.SLICE))));
+        assertEquals(2, slicesZeroed());
+        assertEquals(List.of(ack(10, List.of())), takeAcks(), "the range is not zero yet");
+        document = document(12, release(1, 0, slices * Hosting.SLICE));
+        hosting.step();
+        assertEquals(List.of(ack(12, List.of()), ack(12, List.of(), 1L)), takeAcks());
+        assertEquals(
+                LongStream.range(0, slices)
+                        .mapToObj(i -> "zero " + i * Hosting.SLICE + "+" + Hosting.SLICE)
+                        .toList(),
+                done.stream().filter(each -> each.startsWith("zero")).toList(),
+                "it goes on where it was");
+        assertTrue(done.indexOf("grant 12") < done.lastIndexOf("zero " + 2 * Hosting.SLICE + "+" + Hosting.SLICE));
+    }
+
+    @Test
+    void shouldZeroNoFurtherWhenTheRangeIsNotReleasedAnyMore() throws Exception {
+        whileZeroing = hosting::refresh;
+        step(document(10, release(1, 0, 2 * Hosting.SLICE)));
+        assertEquals(1, slicesZeroed());
+        step(document(11));
+        assertEquals(1, slicesZeroed());
+        assertEquals(List.of(), hosting.known().zeroed());
+    }
+
+    @Test
+    void shouldZeroAfterTheShardHasStoppedWritingToTheRange() throws Exception {
+        stopped = new CompletableFuture<>();
+        step(document(10, release(1, 0, 4096)));
+        hosting.step();
+        assertEquals(0, slicesZeroed());
+        stopped.complete(null);
+        hosting.step();
+        assertEquals(1, slicesZeroed());
+        assertEquals(ack(10, List.of(), 1L), acks.getLast());
+    }
+
+    @Test
+    void shouldZeroAfterTheIncarnationIsCutOffThatMayWriteToTheRange() throws Exception {
+        step(document(10, List.of(fence("a", SPACE)), release(1, 0, 4096)));
+        assertEquals(0, slicesZeroed());
+        cut.get("a").complete(null);
+        hosting.step();
+        assertEquals(1, slicesZeroed());
+        assertEquals(List.of(ack(10, List.of()), ack(10, List.of("a"), 1L)), acks);
+    }
+
+    /** What an incarnation wrote between the zeroing and the fence must not be given to another space. */
+    @Test
+    void shouldZeroARangeAgainForWhichAFenceCameBeforeItWasFree() throws Exception {
+        step(document(10, release(1, 0, 4096)));
+        assertEquals(1, slicesZeroed());
+        step(document(11, List.of(fence("a", SPACE)), release(1, 0, 4096)));
+        assertEquals(ack(11, List.of()), acks.getLast(), "the range is not zero any more");
+        cut.get("a").complete(null);
+        hosting.step();
+        assertEquals(2, slicesZeroed());
+        assertEquals(ack(11, List.of("a"), 1L), acks.getLast());
+    }
+
+    @Test
+    void shouldLeaveARangeAloneForWhichAnotherProcessHasToBeCutOff() throws Exception {
+        Fence own = new Fence("home", HOME, SPACE, "home", HOME, false);
+        Fence earlier = new Fence("home", BEFORE, SPACE, "a", PEER, true);
+        for (Fence fence : List.of(own, earlier)) {
+            step(document(10, List.of(fence), release(1, 0, 4096)));
+            assertEquals(0, slicesZeroed());
+            assertEquals(Map.of(), cut);
+        }
+        step(document(11, new Release(2, SPACE, new Incarnation(77), 0, 4096, true)));
+        assertEquals(0, slicesZeroed(), "it is of a pool that is gone");
+    }
+
+    @Test
+    void shouldNotApplyAnOlderDocument() throws Exception {
+        step(document(10, release(1, 0, 4096)));
+        step(document(12));
+        done.clear();
+        takeAcks();
+        // The frames were given to another space in the meantime.
+        assertEquals(Duration.ofMillis(500), step(document(10, release(1, 0, 4096))));
+        assertEquals(List.of("read 10"), done);
+        assertEquals(12, hosting.known().hosted().revision());
+
+        document = document(12);
+        hosting.step();
+        assertEquals(List.of(ack(12, List.of())), acks, "it is asked for again");
+    }
+
+    @Test
+    void shouldApplyALowerRevisionOfAnotherEpoch() throws Exception {
+        step(document(12));
+        epoch = SECOND;
+        step(document(10));
+        assertEquals(10, hosting.known().hosted().revision());
+        assertEquals(ack(10, List.of()), acks.getLast());
+    }
+
+    /** The store of the coordinator has the release again, or still: the frames may be in use by then. */
+    @Test
+    void shouldAcknowledgeAgainWithoutZeroingWhenTheAcknowledgementWasLost() throws Exception {
+        step(document(10));
+        lost = ack -> !ack.zeroed().isEmpty();
+        assertThrows(UncheckedIOException.class, () -> step(document(11, release(1, 0, 4096))));
+        lost = _ -> false;
+        hosting.step();
+        assertEquals(1, slicesZeroed());
+        assertEquals(ack(11, List.of(), 1L), acks.getLast());
+
+        // The coordinator was started again before it had stored that.
+        epoch = SECOND;
+        step(document(11, release(1, 0, 4096)));
+        assertEquals(1, slicesZeroed());
+        assertEquals(ack(11, List.of(), 1L), acks.getLast());
+        step(document(12));
+        assertEquals(ack(12, List.of()), acks.getLast());
+        assertEquals(1, slicesZeroed());
+    }
+
+    @Test
+    void shouldAcknowledgeTheSameRevisionToACoordinatorThatWasStartedAgain() throws Exception {
+        step(document(10, List.of(fence("a", 6))));
+        cut.get("a").complete(null);
+        hosting.step();
+        takeAcks();
+        epoch = SECOND;
+        step(document(10, List.of(fence("a", 6))));
+        assertEquals(List.of(ack(10, List.of("a"))), acks);
+        assertEquals(1, done.stream().filter("cut off a"::equals).count());
+    }
+
+    @Test
+    void shouldLinkAgainWhenTheFenceIsLifted() throws Exception {
+        step(document(10, List.of(fence("a", 6), fence("a", 7), fence("b", 6))));
+        assertEquals(1, done.stream().filter("cut off a"::equals).count(), "an incarnation is cut off for all spaces");
+        step(document(11, List.of(fence("a", 7), fence("b", 6))));
+        assertFalse(done.contains("link a"));
+        done.clear();
+        step(document(12, List.of(fence("b", 6))));
+        assertTrue(done.contains("link a"));
+
+        step(document(13, List.of(fence("a", 8), fence("b", 6))));
+        assertTrue(done.contains("cut off a"), "it is a fence of its own");
+    }
+
+    @Test
+    void shouldReadAgainAfterHalfAMinuteAndWhenAStepHasFailed() throws Exception {
+        assertEquals(Duration.ofSeconds(30), step(document(10)));
+        now += Duration.ofSeconds(10).toNanos();
+        assertEquals(Duration.ofSeconds(20), hosting.step());
+        assertEquals(1, acks.size());
+        now += Duration.ofSeconds(20).toNanos();
+        lost = _ -> true;
+        assertThrows(UncheckedIOException.class, () -> hosting.step());
+        lost = _ -> false;
+        hosting.step();
+        assertEquals(3, done.stream().filter("read 10"::equals).count());
+    }
+
+    @Test
+    void shouldKnowForARebuildWhatItHasDone() throws Exception {
+        Space space = new Space(SPACE, "one", 4096, 4096, ExtentState.OK, Instant.EPOCH, false);
+        Hosted kept = new Hosted(
+                9,
+                List.of(new SpaceExtents(space, 9, List.of())),
+                List.of(new Fence("home", BEFORE, SPACE, "a", PEER, true)),
+                List.of(),
+                List.of(),
+                List.of());
+        hosting.succeed(kept, _ -> {});
+        assertEquals(
+                List.of(new Fence("home", BEFORE, SPACE, "a", PEER, false)),
+                hosting.known().hosted().fences(),
+                "an earlier process did it, and this one has not");
+        assertEquals(kept.spaces(), hosting.known().hosted().spaces());
+
+        step(document(10, List.of(fence("a", 6), fence("b", 6)), release(1, 0, 4096), release(2, 4096, 4096)));
+        cut.get("a").complete(null);
+        hosting.step();
+        assertEquals(
+                List.of(fence("a", 6).withAcknowledged(true), fence("b", 6)),
+                hosting.known().hosted().fences());
+        assertEquals(
+                List.of(release(1, 0, 4096), release(2, 4096, 4096)),
+                hosting.known().zeroed());
+    }
+}

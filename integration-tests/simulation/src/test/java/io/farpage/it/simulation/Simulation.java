@@ -86,13 +86,18 @@ public final class Simulation {
         }
     }
 
-    /** Runs seeds until one fails, or as many as {@code --runs} says. Exit status 1 if one failed. */
+    /**
+     * Runs seeds until one fails, or as many as {@code --runs} says; with {@code --go-on true} whether one fails or
+     * not. Exit status 1 if one failed.
+     */
     public static void main(String[] args) {
         Map<String, String> options = options(args);
         LoggedErrors.install(Level.toLevel(options.getOrDefault("log", "OFF")));
         long seed = Long.parseLong(options.getOrDefault("seed", Long.toString(System.nanoTime() & 0xFFFF_FFFFL)));
         int runs = Integer.parseInt(options.getOrDefault("runs", "1"));
-        for (int i = 0; i < runs; i++) {
+        boolean goesOn = Boolean.parseBoolean(options.getOrDefault("go-on", "false"));
+        int failed = 0;
+        for (int i = 0; i < runs && (failed == 0 || goesOn); i++) {
             System.out.println("seed " + (seed + i));
             long began = System.nanoTime();
             Outcome outcome = run(seed + i, options);
@@ -108,11 +113,9 @@ public final class Simulation {
                     outcome.failed() ? "FAILED: " + outcome.failure() : "ok",
                     took,
                     outcome.fingerprint());
-            if (outcome.failed()) {
-                System.exit(1);
-            }
+            failed += outcome.failed() ? 1 : 0;
         }
-        System.exit(0);
+        System.exit(failed == 0 ? 0 : 1);
     }
 
     private static Map<String, String> options(String[] args) {

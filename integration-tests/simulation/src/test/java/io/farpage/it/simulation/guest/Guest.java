@@ -25,6 +25,7 @@ public final class Guest {
 
     private final long[] lastProgress;
     private final int threads;
+    private final long pace;
     private IntPredicate mayBeLost = _ -> false;
     private final int slices;
     private GuestKernel kernel;
@@ -36,8 +37,12 @@ public final class Guest {
     private boolean stopping;
     private int running;
 
-    /** @param slices userfaultfds that its memory is registered with, each a part of it; 1 or 2 */
-    public Guest(String space, int pages, int threads, int slices) {
+    /**
+     * @param pace nanoseconds between two operations of a thread, at most; rarely longer
+     * @param slices userfaultfds that its memory is registered with, each a part of it; 1 or 2
+     */
+    public Guest(String space, int pages, int threads, long pace, int slices) {
+        this.pace = pace;
         this.slices = slices;
         this.space = space;
         this.pages = pages;
@@ -56,6 +61,11 @@ public final class Guest {
 
     public int pages() {
         return pages;
+    }
+
+    /** Userfaultfds. */
+    public int slices() {
+        return slices;
     }
 
     public long operations() {
@@ -129,17 +139,17 @@ public final class Guest {
             if (random.nextInt(200) == 0) {
                 remove(page, random);
             } else if (random.nextInt(100) < 40) {
-                store(page);
+                store(page, random);
             } else {
                 load(page);
             }
             operations++;
             lastProgress[thread] = engine.now();
-            engine.pause(engine.between(200, random.nextInt(100) == 0 ? 50_000_000 : 3_000_000));
+            engine.pause(engine.between(200, random.nextInt(100) == 0 ? 16 * pace : pace));
         }
     }
 
-    private void store(int page) {
+    private void store(int page, Random random) {
         if (removing[page]) {
             return;
         }
@@ -150,7 +160,8 @@ public final class Guest {
         if (removing[page]) {
             return;
         }
-        long value = ((long) number << 56) | ((long) page << 32) | ++versions;
+        // Some pages become zeros again, which are stored without their content.
+        long value = random.nextInt(12) == 0 ? 0 : ((long) number << 56) | ((long) page << 32) | ++versions;
         kernel.store(page, value);
         truth[page] = value;
     }

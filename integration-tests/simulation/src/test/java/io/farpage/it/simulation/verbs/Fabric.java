@@ -15,6 +15,9 @@ public final class Fabric {
 
     private final Map<String, SimulatedDevice> devices = new HashMap<>();
     private final Set<Direction> cuts = new HashSet<>();
+    /** How much longer than usual something may take, by direction. */
+    private final Map<Direction, Long> slow = new HashMap<>();
+
     private long transfers;
 
     private record Direction(String from, String to) {}
@@ -38,6 +41,20 @@ public final class Fabric {
         cuts.remove(new Direction(from, to));
     }
 
+    /** Makes everything in one direction late by up to so long, until it is {@link #hasten hastened}. */
+    public void delay(String from, String to, long mostNanos) {
+        slow.put(new Direction(from, to), mostNanos);
+    }
+
+    public void hasten(String from, String to) {
+        slow.remove(new Direction(from, to));
+    }
+
+    /** The pool that the process of an address has, as its device knows it. */
+    public Optional<ExportedFrames> framesOf(String address) {
+        return find(address).flatMap(SimulatedDevice::frames);
+    }
+
     boolean isCut(Node from, String to) {
         return cuts.contains(new Direction(from.address(), to));
     }
@@ -46,9 +63,10 @@ public final class Fabric {
         return cuts.contains(new Direction(from, to.address()));
     }
 
-    long delay() {
+    long delay(String from, String to) {
         Engine engine = Engine.get();
-        return engine.between(LEAST_NANOS, engine.oneIn(200) ? 50 * MOST_NANOS : MOST_NANOS);
+        long usual = engine.between(LEAST_NANOS, engine.oneIn(200) ? 50 * MOST_NANOS : MOST_NANOS);
+        return usual + engine.between(0, slow.getOrDefault(new Direction(from, to), 0L));
     }
 
     void carried() {

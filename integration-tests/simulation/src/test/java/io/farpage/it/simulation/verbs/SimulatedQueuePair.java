@@ -220,7 +220,7 @@ final class SimulatedQueuePair implements QueuePair {
         long timeout =
                 (4_096L << options.retries().timeout()) * (options.retries().retryCnt() + 1L);
         engine.after(timeout, null, () -> expire(request, sentIn));
-        lastArrival = Math.max(lastArrival + 300, engine.now() + device.fabric().delay());
+        lastArrival = Math.max(lastArrival + 300, engine.now() + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow())));
         travel(request, sentIn, lastArrival);
     }
 
@@ -292,6 +292,7 @@ final class SimulatedQueuePair implements QueuePair {
         Optional<SimulatedDomain.Region> region = device.region(request.rkey)
                 .filter(one -> one.domain() == domain && one.permits(request.address, request.length, needed));
         if (region.isEmpty()) {
+            Engine.get().trail().count("request refused");
             Engine.get()
                     .trail()
                     .note(
@@ -323,7 +324,7 @@ final class SimulatedQueuePair implements QueuePair {
             return;
         }
         Engine engine = Engine.get();
-        lastAnswer = Math.max(lastAnswer + 300, engine.now() + device.fabric().delay());
+        lastAnswer = Math.max(lastAnswer + 300, engine.now() + device.fabric().delay(from, device.node().address()));
         engine.at(lastAnswer, null, () -> {
             if (sentIn != generation || closed || state != QpState.RTS || request.answered) {
                 return;

@@ -2,6 +2,7 @@ package io.farpage.it.simulation.world;
 
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
@@ -21,9 +22,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -41,8 +46,13 @@ public final class Scenario {
 
     private final Engine engine;
     private final Map<String, String> options;
+    private final Variant variant;
     private final Cluster cluster;
+    /** The guests that stay. */
     private final List<Guest> guests = new ArrayList<>();
+    /** The hosts that guests are on, or go to, by guest. */
+    private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
+
     private final CoordinatorClient client;
     private final Verdicts verdicts;
     private final Map<String, Incarnation> killed = new HashMap<>();
@@ -53,7 +63,8 @@ public final class Scenario {
     private Scenario(Engine engine, Map<String, String> options) {
         this.engine = engine;
         this.options = options;
-        cluster = new Cluster(Path.of(options.get("directory")));
+        variant = Variant.of(engine, options);
+        cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
         verdicts = new Verdicts(engine);
         client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
     }
@@ -94,7 +105,7 @@ public final class Scenario {
         Map<String, String> result = new HashMap<>();
         ended.failure().ifPresent(why -> result.put("failure", why));
         result.put("fingerprint", Long.toString(ended.fingerprint()));
-        result.put("steps", ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
+        result.put("steps", variant + "\n" + ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
         result.put(
                 "report",
                 String.format(
@@ -117,19 +128,26 @@ public final class Scenario {
 
     private void play() throws Exception {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
+        SimulatedStore.watch(new FrameRules(engine, cluster)::check);
         cluster.startCoordinator();
-        for (String id : List.of("a", "b", "c", "d")) {
-            cluster.start(cluster.add(id));
+        for (int i = 0; i < variant.nodes(); i++) {
+            cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
         }
-        await("all nodes are registered", 60, () -> activeNodes() == 4);
-        note("four nodes are registered");
-        attach("a", "g1", 384, 96, 1);
-        attach("b", "g2", 320, 128, 2);
-        guests.forEach(Guest::run);
-        List<Churn> churns = List.of(new Churn(this, "b", "x"), new Churn(this, "a", "y"));
+        await("all nodes are registered", 60, this::areAllActive);
+        note("all nodes are registered");
+        for (int i = 1; i <= 2; i++) {
+            Guest guest = new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
+            guests.add(guest);
+            attach(guest, anyHost(), fields(guest, 2));
+            guest.run();
+        }
+        List<Churn> churns = new ArrayList<>();
+        for (int i = 0; i < variant.churns(); i++) {
+            churns.add(new Churn(this, String.valueOf((char) ('x' + i))));
+        }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
         engine.running().start("judge", this::judge);
-        Faults faults = new Faults(this, engine, cluster, verdicts, options);
+        Faults faults = new Faults(this, engine, cluster, verdicts, variant);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
@@ -137,35 +155,89 @@ public final class Scenario {
         churns.forEach(Churn::stop);
         await(
                 "the guests that come and go have gone",
-                120,
+                200,
                 () -> churns.stream().allMatch(Churn::hasEnded));
-        await("all nodes are registered", 60, () -> activeNodes() == 4);
+        await("all nodes are registered", 60, this::areAllActive);
         await("every extent has its homes", 120, this::isWhole);
         await(
                 "every thread of every guest goes on",
                 30,
-                () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND));
+                () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND + 16 * variant.pace()));
         for (Guest guest : guests) {
             stop(guest);
             compare(guest);
         }
-        move(guests.get(0), "c");
-        move(guests.get(1), "d");
-        for (String id : List.of("a", "b")) {
+        for (Guest guest : guests) {
+            move(guest, anyHost());
+        }
+        for (Cluster.Host host : cluster.hosts()) {
+            if (isInUse(host.id())) {
+                continue;
+            }
             await("every extent has its homes", 120, this::isWhole);
-            note(id + " is killed, its pool is gone");
-            verdicts.excuse(id, 10 * SECOND);
-            while (!kill(cluster.host(id))) {
+            note(host.id() + " is killed, its pool is gone");
+            verdicts.excuse(host.id(), 10 * SECOND);
+            while (!kill(host)) {
                 engine.pause(SECOND);
             }
-            cluster.start(cluster.host(id));
+            cluster.start(host);
             for (Guest guest : guests) {
                 compare(guest);
             }
-            await("all nodes are registered", 60, () -> activeNodes() == 4);
+            await("all nodes are registered", 60, this::areAllActive);
         }
         await("every extent has its homes", 120, this::isWhole);
         engine.end();
+    }
+
+    Variant variant() {
+        return variant;
+    }
+
+    /** What an agent is asked for a guest. */
+    String fields(Guest guest, int replicas) {
+        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d"
+                .formatted(guest.pages() * 4096L, replicas, localBytes(guest));
+    }
+
+    private long localBytes(Guest guest) {
+        return (64L * guest.slices() + variant.localPages()) * 4096;
+    }
+
+    String anyHost() {
+        return cluster.hosts().get(engine.random().nextInt(cluster.hosts().size())).id();
+    }
+
+    /** Whether a guest is on a host, or goes there. */
+    boolean isInUse(String host) {
+        return hosts.values().stream().anyMatch(used -> used.contains(host));
+    }
+
+    /** Whether every page that a host has is at another host that runs, and the coordinator knows who runs. */
+    boolean isSpare(Cluster.Host host) {
+        try {
+            Map<String, Incarnation> pools = new HashMap<>();
+            for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                if (node.incarnation().equals(killed.get(node.id()))) {
+                    return false;
+                }
+                pools.put(node.id(), node.poolId());
+            }
+            for (Space space : client.spaces()) {
+                for (Extent extent :
+                        client.extents(Long.toString(space.id())).orElseThrow().extents()) {
+                    if (extent.homes().stream()
+                            .noneMatch(home -> !home.node().equals(host.id())
+                                    && cluster.host(home.node()).runs()
+                                    && home.incarnation().equals(pools.get(home.node())))) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        } catch (CoordinatorException | NoSuchElementException e) {
+            return false;
+        }
     }
 
     /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
@@ -209,13 +281,9 @@ public final class Scenario {
         return client;
     }
 
-    /** The guests that stay. */
-    List<Guest> guests() {
-        return guests;
-    }
-
     /** A guest that ran for a while. */
     void gone(Guest guest) {
+        hosts.remove(guest);
         goneOperations += guest.operations();
         goneCompared += guest.compared();
     }
@@ -235,17 +303,28 @@ public final class Scenario {
         note("all pages of " + guest.space() + " are as they were stored, " + guest.resident() + " resident");
     }
 
-    /** The VMM ends, its pages go to their homes, and another host has the space. */
-    private void move(Guest guest, String to) throws Exception {
+    /** The VMM ends, its pages go to their homes, and a host, perhaps the same, has the space afterwards. */
+    void move(Guest guest, String to) throws Exception {
+        leave(guest, to);
+        enter(guest, to);
+    }
+
+    /** A host begins to use the space that a guest has left. */
+    void enter(Guest guest, String on) throws Exception {
+        attach(guest, on, "\"localBytes\":%d".formatted(localBytes(guest)));
+        compare(guest);
+    }
+
+    /** The VMM ends, its pages go to their homes, and its host has nothing of it any more. */
+    void leave(Guest guest, String to) {
         String from = guest.host();
+        hosts.put(guest, new TreeSet<>(List.of(from, to)));
         guest.end();
         await(
                 "the pages of " + guest.space() + " are at their homes",
                 60,
                 () -> state(from, guest.space()).equals("ended"));
         await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
-        attach(guest, to, "\"localBytes\":%d".formatted(128 * 4096L));
-        compare(guest);
     }
 
     /** The nodes that the coordinator takes to have failed. */
@@ -264,24 +343,20 @@ public final class Scenario {
         }
     }
 
-    private long activeNodes() {
+    private boolean areAllActive() {
         try {
             return client.nodes().stream()
-                    .filter(node -> node.status() == NodeStatus.ACTIVE)
-                    .count();
+                            .filter(node -> node.status() == NodeStatus.ACTIVE)
+                            .count()
+                    == cluster.hosts().size();
         } catch (CoordinatorException e) {
-            return 0;
+            return false;
         }
-    }
-
-    private void attach(String on, String space, int pages, int local, int slices) throws Exception {
-        Guest guest = new Guest(space, pages, 3, slices);
-        guests.add(guest);
-        attach(guest, on, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, local * 4096L));
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {
         String space = guest.space();
+        hosts.put(guest, Set.of(on));
         long end = engine.now() + 60 * SECOND;
         String answer = "";
         // After a lost answer the guest waits for its VMM already.

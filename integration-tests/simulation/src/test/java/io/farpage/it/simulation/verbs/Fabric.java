@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** The network between devices, each direction of which may be cut or slow. */
 public final class Fabric {
@@ -19,6 +20,25 @@ public final class Fabric {
     private final Map<Direction, Long> slow = new HashMap<>();
 
     private long transfers;
+    private Consumer<Refusal> onRefusal = _ -> {};
+
+    /**
+     * A request that a device has refused for its key.
+     *
+     * @param home that refuses it
+     * @param by who sent it
+     * @param revokedBy the thread that revoked the key; empty if it was never given, or does not permit this
+     */
+    public record Refusal(Node home, Node by, boolean isWrite, Optional<String> revokedBy) {}
+
+    /** Tells of each request that is refused. */
+    public void onRefusal(Consumer<Refusal> task) {
+        onRefusal = task;
+    }
+
+    void refused(Refusal refusal) {
+        onRefusal.accept(refusal);
+    }
 
     private record Direction(String from, String to) {}
 

@@ -35,11 +35,19 @@ final class SimulatedDevice implements Device {
     private final Node node;
     private final Map<Integer, SimulatedQueuePair> queuePairs = new HashMap<>();
     private final Map<Integer, SimulatedDomain.Region> regions = new HashMap<>();
-    private final Map<Integer, String> revoked = new HashMap<>();
+    private final Map<Integer, Revoked> revoked = new HashMap<>();
     /** What the agent registers first for others to write: all that it exports. */
     private Optional<MemorySegment> exported = Optional.empty();
 
     private boolean closed;
+
+    private record Revoked(long length, long at, String by) {
+        @Override
+        public String toString() {
+            return "the key of %d bytes was revoked at %.6f s by %s"
+                    .formatted(length, Engine.get().secondsAt(at), by);
+        }
+    }
 
     /** The frames that the device's process exports. */
     private final class Frames implements ExportedFrames {
@@ -152,17 +160,18 @@ final class SimulatedDevice implements Device {
     String describe(int key) {
         return region(key)
                 .map(region -> "the key is of " + region.length() + " bytes for " + region.access())
-                .orElseGet(() -> revoked.getOrDefault(key, "the key was never given"));
+                .orElseGet(() -> revokedBy(key).isEmpty() ? "the key was never given" : revoked.get(key) + "");
+    }
+
+    /** The thread that revoked a key. */
+    Optional<String> revokedBy(int key) {
+        return Optional.ofNullable(revoked.get(key)).map(Revoked::by);
     }
 
     void remove(SimulatedDomain.Region region) {
         revoked.put(
                 region.rkey(),
-                "the key of %d bytes was revoked at %.6f s by %s"
-                        .formatted(
-                                region.length(),
-                                Engine.get().elapsed() / 1e9,
-                                Thread.currentThread().getName()));
+                new Revoked(region.length(), Engine.get().now(), Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

@@ -304,6 +304,9 @@ final class SimulatedQueuePair implements QueuePair {
                                             request.length,
                                             sender.device.node(),
                                             device.describe(request.rkey)));
+            device.fabric()
+                    .refused(new Fabric.Refusal(
+                            device.node(), sender.device.node(), request.write, device.revokedBy(request.rkey)));
             state = QpState.ERR;
             fail(WcStatus.WR_FLUSH_ERR);
             sender.answer(request, sentIn, WcStatus.REM_ACCESS_ERR, own);

@@ -55,8 +55,13 @@ final class Churn {
             }
             run(guest);
         }
-        String host = guest.host();
-        scenario.leave(guest, host);
+        if (scenario.variant().hasDeletions() && engine.oneIn(2)) {
+            guest.run();
+            engine.pause(engine.between(0, 3 * SECOND));
+            scenario.deleteUnder(guest);
+        } else {
+            scenario.leave(guest, guest.host());
+        }
         scenario.gone(guest);
         scenario.await(space + " is deleted", 60, () -> {
             try {
@@ -71,6 +76,10 @@ final class Churn {
     private void run(Guest guest) throws Exception {
         guest.run();
         engine.pause(engine.between(SECOND / 10, 6 * SECOND));
+        if (scenario.variant().hasTakeovers() && scenario.takeOver(guest)) {
+            guest.run();
+            engine.pause(engine.between(0, 3 * SECOND));
+        }
         scenario.stop(guest);
         scenario.compare(guest);
     }

@@ -37,7 +37,7 @@ final class Faults {
     }
 
     void begin() {
-        if (variant.hasFaults()) {
+        if (!variant.spontaneous().isEmpty()) {
             engine.running().start("faults", this::run);
         }
     }
@@ -90,7 +90,7 @@ final class Faults {
     }
 
     private void next() {
-        String kind = any(variant.faults());
+        String kind = any(variant.spontaneous());
         switch (kind) {
             case "still" -> standStill();
             case "thread" -> stopThread();
@@ -238,8 +238,20 @@ final class Faults {
         failing("restart", nanos, () -> cluster.start(host));
     }
 
+    /** What a guest does to its host keeps a node from working, until {@link #mended}. */
+    void failed() {
+        failing++;
+        open++;
+    }
+
+    void mended() {
+        failing--;
+        open--;
+        failedUntil = engine.now();
+    }
+
     /** Whether something fails now, or has just failed, so that homes may be about to be dropped. */
-    private boolean isFailing() {
+    boolean isFailing() {
         return failing > 0 || engine.now() - failedUntil < 3 * SECOND;
     }
 }

@@ -4,6 +4,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
@@ -13,10 +14,12 @@ import io.farpage.rest.Json;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -34,6 +37,8 @@ final class FrameRules {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     /** The pool that each node is registered with. */
     private final Map<String, String> pools = new HashMap<>();
+    /** Nodes whose leases have run out. */
+    private final Set<String> failed = new HashSet<>();
 
 
     /** Frames that a space has, or had and that are not given back. */
@@ -63,9 +68,7 @@ final class FrameRules {
             if (row.table() == Table.EXTENTS) {
                 homesHaveJoined(row);
             } else if (row.table() == Table.NODES) {
-                row.after()
-                        .map(text -> Json.LENIENT.readValue(text, Node.class))
-                        .ifPresent(node -> pools.put(node.id(), node.poolId().toString()));
+                row.after().ifPresent(this::isNode);
             }
             if (row.table() == Table.EXTENTS || row.table() == Table.RELEASES) {
                 last.put(row.table() + " " + row.key(), row);
@@ -95,6 +98,16 @@ final class FrameRules {
                     .findFirst()
                     .ifPresent(other -> engine.fail(
                             "%s are of space %d and of space %d".formatted(one, one.space(), other.space())));
+        }
+    }
+
+    private void isNode(String text) {
+        Node node = Json.LENIENT.readValue(text, Node.class);
+        pools.put(node.id(), node.poolId().toString());
+        if (node.status() == NodeStatus.FAILED) {
+            failed.add(node.id());
+        } else {
+            failed.remove(node.id());
         }
     }
 
@@ -135,11 +148,26 @@ final class FrameRules {
         extents(row.before().get()).forEach(extent -> before.put(extent.firstPage(), extent));
         for (Extent now : extents(row.after().get())) {
             Extent then = before.get(now.firstPage());
+            if (then != null) {
+                keepsWhatLives(then, now, row.key());
+            }
             for (ExtentHome home : now.homes()) {
                 if (then == null || then.targets().noneMatch(home::equals)) {
                     engine.fail("node %s is a home of the extent at page %d of space %s, which it has not joined"
                             .formatted(home.node(), now.firstPage(), row.key()));
                 }
+            }
+        }
+    }
+
+    /** A home that joins takes the place of one that has failed, not of one that is alive. */
+    private void keepsWhatLives(Extent then, Extent now, String space) {
+        boolean isPromoted = then.joining().filter(now.homes()::contains).isPresent();
+        boolean hasFailed = now.homes().stream().anyMatch(home -> failed.contains(home.node()));
+        for (ExtentHome home : then.homes()) {
+            if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
+                engine.fail("node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
+                        .formatted(home.node(), now.firstPage(), space));
             }
         }
     }

@@ -12,6 +12,7 @@ import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.guest.Guest;
+import io.farpage.it.simulation.guest.GuestKernel;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
 import java.net.URI;
@@ -55,6 +56,7 @@ public final class Scenario {
 
     private final CoordinatorClient client;
     private final Verdicts verdicts;
+    private final Faults faults;
     private final Map<String, Incarnation> killed = new HashMap<>();
     private long goneOperations;
     private long goneCompared;
@@ -66,6 +68,7 @@ public final class Scenario {
         variant = Variant.of(engine, options);
         cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
         verdicts = new Verdicts(engine);
+        faults = new Faults(this, engine, cluster, verdicts, variant);
         client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
     }
 
@@ -128,6 +131,7 @@ public final class Scenario {
 
     private void play() throws Exception {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
+        cluster.fabric().onRefusal(verdicts::refused);
         SimulatedStore.watch(new FrameRules(engine, cluster)::check);
         cluster.startCoordinator();
         for (int i = 0; i < variant.nodes(); i++) {
@@ -147,7 +151,6 @@ public final class Scenario {
         }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
         engine.running().start("judge", this::judge);
-        Faults faults = new Faults(this, engine, cluster, verdicts, variant);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
@@ -327,6 +330,74 @@ public final class Scenario {
         await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
     }
 
+    /**
+     * A guest's host dies, or its agent stands still while the guest runs; another host takes the space over.
+     *
+     * @return whether that was possible: everything else is well, and no page is lost with that host
+     */
+    boolean takeOver(Guest guest) throws Exception {
+        Cluster.Host from = cluster.host(guest.host());
+        Cluster.Host to = cluster.host(anyHost());
+        boolean isAlone = hosts.entrySet().stream()
+                .noneMatch(each -> each.getKey() != guest && each.getValue().contains(from.id()));
+        if (from == to || faults.isFailing() || !isAlone || !isSpare(from) || faults.isFailing()) {
+            return false;
+        }
+        hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        verdicts.excuse(from.id(), 60 * SECOND);
+        boolean dies = engine.oneIn(2);
+        Runnable keepsDown = () -> {};
+        if (dies) {
+            if (!kill(from)) {
+                return false;
+            }
+            guest.process().kill();
+        } else {
+            keepsDown = () -> from.process().standStill(2 * SECOND);
+        }
+        faults.failed();
+        engine.trail().count("space taken over");
+        note("%s %s under guest %s, which %s takes over"
+                .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
+        keepsDown.run();
+        GuestKernel left = guest.abandon();
+        attach(guest, to.id(), "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)), keepsDown);
+        hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        compare(guest);
+        if (dies) {
+            cluster.start(from);
+        } else {
+            engine.pause(engine.between(0, 3 * SECOND));
+            left.end();
+            await(guest.space() + " is removed from " + from.id(), 60, () -> delete(from.id(), guest.space()));
+        }
+        hosts.put(guest, Set.of(to.id()));
+        faults.mended();
+        return true;
+    }
+
+    /** The space of a guest that runs is deleted by force. */
+    void deleteUnder(Guest guest) {
+        engine.trail().count("space deleted under its guest");
+        note("space %s is deleted under its guest".formatted(guest.space()));
+        guest.mayLose(_ -> true);
+        await("the deletion of " + guest.space() + " begins", 60, () -> {
+            try {
+                int status = send(HttpRequest.newBuilder(URI.create("http://" + Cluster.COORDINATOR
+                                        + ":7400/api/v1/spaces/" + guest.space() + "?force=true"))
+                                .DELETE())
+                        .statusCode();
+                return status < 300 || status == 404;
+            } catch (IOException e) {
+                return false;
+            }
+        });
+        engine.pause(engine.between(0, SECOND));
+        stop(guest);
+        guest.end();
+        await(guest.space() + " is removed from " + guest.host(), 60, () -> delete(guest.host(), guest.space()));
+    }
+
     /** The nodes that the coordinator takes to have failed. */
     private void judge() {
         while (true) {
@@ -355,6 +426,11 @@ public final class Scenario {
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {
+        attach(guest, on, fields, () -> {});
+    }
+
+    /** @param meanwhile done again and again until the host accepts */
+    private void attach(Guest guest, String on, String fields, Runnable meanwhile) throws Exception {
         String space = guest.space();
         hosts.put(guest, Set.of(on));
         long end = engine.now() + 60 * SECOND;
@@ -365,6 +441,7 @@ public final class Scenario {
                 engine.fail("guest %s is not attached on %s within 60 s: %s".formatted(space, on, answer));
             }
             engine.pause(SECOND / 20);
+            meanwhile.run();
             try {
                 answer = put(on, space, fields);
             } catch (IOException e) {

@@ -29,7 +29,7 @@ record Variant(
         long pace,
         int localPages) {
     static final List<String> KINDS =
-            List.of("still", "thread", "kill", "coordinator", "http", "cut", "late", "slow", "drain");
+            List.of("still", "thread", "kill", "coordinator", "http", "cut", "late", "slow", "drain", "takeover", "delete");
 
     /** Copies the list. */
     Variant {
@@ -67,8 +67,21 @@ record Variant(
                 Integer.parseInt(options.getOrDefault("local-pages", Integer.toString(local))));
     }
 
-    boolean hasFaults() {
-        return !faults.equals(List.of("none"));
+    /** Whether spaces are taken over from hosts that die or stand still. */
+    boolean hasTakeovers() {
+        return faults.contains("takeover");
+    }
+
+    /** Whether spaces are deleted under guests. */
+    boolean hasDeletions() {
+        return faults.contains("delete");
+    }
+
+    /** The faults that come by themselves, whatever the guests do. */
+    List<String> spontaneous() {
+        return faults.stream()
+                .filter(kind -> !List.of("none", "takeover", "delete").contains(kind))
+                .toList();
     }
 
     /** As options of the command line, which make any seed one of this kind. */

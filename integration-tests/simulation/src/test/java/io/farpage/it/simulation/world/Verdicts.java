@@ -1,6 +1,7 @@
 package io.farpage.it.simulation.world;
 
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.verbs.Fabric;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -60,6 +61,20 @@ final class Verdicts {
                 && dropsExcusedUntil < engine.now()) {
             engine.fail("%s drops %s, which has no fault: %s".formatted(by, dropped.group(1), text));
         }
+    }
+
+    /**
+     * A home has refused a request for its key. That is a fault if the frames were given up meanwhile: only a node that
+     * has nothing under way to them may let them go. A node that is cut off may have requests under way, and a node
+     * that pulls with the keys of an attachment which ends; their link breaks, which is a reason to drop a home.
+     */
+    void refused(Fabric.Refusal refusal) {
+        if (refusal.revokedBy().filter("releases"::equals).isPresent()) {
+            engine.fail("%s sends a %s to frames that %s has given up"
+                    .formatted(refusal.by(), refusal.isWrite() ? "WRITE" : "READ", refusal.home()));
+        }
+        excuse(refusal.home().name(), 0);
+        excuse(refusal.by().name(), 0);
     }
 
     /** The coordinator takes a node to have failed. */

@@ -32,8 +32,11 @@ public final class Simulation {
      * @param report totals, one line
      * @param steps the last ones, in words
      * @param fingerprint of all that happened
+     * @param faults how many there were, those included that were left out
+     * @param ended virtual seconds until the end
      */
-    public record Outcome(long seed, String failure, String report, String steps, long fingerprint) {
+    public record Outcome(
+            long seed, String failure, String report, String steps, long fingerprint, int faults, double ended) {
         public boolean failed() {
             return !failure.isEmpty();
         }
@@ -55,7 +58,9 @@ public final class Simulation {
                     result.getOrDefault("failure", ""),
                     result.getOrDefault("report", ""),
                     result.getOrDefault("steps", ""),
-                    Long.parseLong(result.getOrDefault("fingerprint", "0")));
+                    Long.parseLong(result.getOrDefault("fingerprint", "0")),
+                    Integer.parseInt(result.getOrDefault("faults", "0")),
+                    Double.parseDouble(result.getOrDefault("ended", "0")));
         } catch (InvocationTargetException e) {
             throw new IllegalStateException("seed " + seed, e.getCause());
         } catch (ReflectiveOperationException e) {
@@ -114,6 +119,11 @@ public final class Simulation {
                     took,
                     outcome.fingerprint());
             failed += outcome.failed() ? 1 : 0;
+            if (outcome.failed() && options.containsKey("shorten")) {
+                long budget = (long) (Double.parseDouble(options.get("shorten")) * 1e9);
+                System.out.println(
+                        new Shortening(fewer -> run(outcome.seed(), fewer), options, budget).of(outcome));
+            }
         }
         System.exit(failed == 0 ? 0 : 1);
     }

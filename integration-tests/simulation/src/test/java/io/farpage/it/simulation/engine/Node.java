@@ -23,6 +23,9 @@ public final class Node {
 
     private boolean dead;
     private long standsStillUntil;
+    /** What the host's wall clock is ahead of the time since the beginning, nanoseconds. */
+    private long clockOffset;
+
     private long stoodStillAt = Long.MIN_VALUE;
     /** Steps of control threads until the one that makes the step stands still, and for how long. */
     private int stepsUntilStop;
@@ -44,6 +47,15 @@ public final class Node {
     /** The host that the process is on, as peers and clients reach it. */
     public String address() {
         return address;
+    }
+
+    /** Steps the wall clock; the monotonic one goes on. */
+    public void stepClock(long nanos) {
+        clockOffset += nanos;
+    }
+
+    long clockOffset() {
+        return clockOffset;
     }
 
     int number() {

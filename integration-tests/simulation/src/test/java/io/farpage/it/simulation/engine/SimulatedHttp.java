@@ -39,6 +39,8 @@ public final class SimulatedHttp extends HttpClient {
     public static final class Faults {
         /** One request in so many is lost, and one answer; 0: none. */
         public int lossOneIn;
+        /** One request in so many is sent twice, as a client does whose connection ends; 0: none. */
+        public int twiceOneIn;
         /** One request in so many, and one answer, is late by up to {@link #lateNanos}. */
         public int lateOneIn;
 
@@ -138,6 +140,12 @@ public final class SimulatedHttp extends HttpClient {
         served.node().start("http " + operation(request), () -> {
             ServletExchange exchange = new ServletExchange(request, body, client.address());
             exchange.run(served.servlet());
+            if (FAULTS.twiceOneIn > 0 && engine.oneIn(FAULTS.twiceOneIn)) {
+                engine.trail().count("request sent twice");
+                engine.pause(engine.between(30_000, 50_000_000));
+                exchange = new ServletExchange(request, body, client.address());
+                exchange.run(served.servlet());
+            }
             if (answered[0]) {
                 return;
             }

@@ -14,10 +14,26 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** A coordinator's rows, which outlive its process. A commit takes a while. */
+/**
+ * A coordinator's rows, which outlive its process. A commit takes a while. It may be refused, or take effect although
+ * the coordinator is told that it has failed.
+ */
 public final class SimulatedStore implements Store {
     private static final Map<Path, Rows> DISKS = new HashMap<>();
+    private static final Faults FAULTS = new Faults();
     private static Consumer<List<Replaced>> watch = _ -> {};
+
+    /** What may happen to a commit. */
+    public static final class Faults {
+        /** One commit in so many fails; 0: none. */
+        public int failsOneIn;
+        /** Nanoseconds that a commit takes beyond the usual, at most. */
+        public long lateNanos;
+    }
+
+    public static Faults faults() {
+        return FAULTS;
+    }
 
     private final Rows rows;
 
@@ -68,6 +84,14 @@ public final class SimulatedStore implements Store {
     public void commit(List<Change> changes) throws StoreException {
         Engine engine = Engine.get();
         engine.pause(engine.between(20_000, engine.oneIn(50) ? 200_000_000 : 2_000_000));
+        if (FAULTS.lateNanos > 0) {
+            engine.pause(engine.between(0, FAULTS.lateNanos));
+        }
+        boolean fails = FAULTS.failsOneIn > 0 && engine.oneIn(FAULTS.failsOneIn);
+        if (fails && engine.oneIn(2)) {
+            engine.trail().count("commit refused");
+            throw new StoreException("the disk refuses to write");
+        }
         List<Replaced> replaced = new ArrayList<>();
         for (Change change : changes) {
             Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
@@ -81,6 +105,10 @@ public final class SimulatedStore implements Store {
         }
         rows.revision++;
         watch.accept(replaced);
+        if (fails) {
+            engine.trail().count("commit made, and said to have failed");
+            throw new StoreException("the disk does not say whether it has written");
+        }
     }
 
     @Override

@@ -4,8 +4,13 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedHttp;
+import io.farpage.it.simulation.engine.SimulatedStore;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
 
 /** What goes wrong: one thing after another, at moments that the seed decides, some at the same time. */
 final class Faults {
@@ -20,6 +25,14 @@ final class Faults {
     private final Cluster cluster;
     private final Verdicts verdicts;
     private final Variant variant;
+    /** Draws one number for each fault, so that the others stay as they are when one is left out. */
+    private final Random plan;
+
+    private final Set<Integer> omitted = new HashSet<>();
+    /** What is open in the fault that comes next. */
+    private Random random;
+
+    private int number;
     private boolean over;
     /** Faults that last. */
     private int open;
@@ -28,12 +41,37 @@ final class Faults {
 
     private long failedUntil;
 
-    Faults(Scenario scenario, Engine engine, Cluster cluster, Verdicts verdicts, Variant variant) {
+    /** @param options names the faults that are left out, by their numbers ({@code without}) */
+    Faults(
+            Scenario scenario,
+            Engine engine,
+            Cluster cluster,
+            Verdicts verdicts,
+            Variant variant,
+            Map<String, String> options) {
         this.scenario = scenario;
         this.engine = engine;
         this.cluster = cluster;
         this.verdicts = verdicts;
         this.variant = variant;
+        plan = new Random(engine.random().nextLong());
+        random = plan;
+        for (String each : options.getOrDefault("without", "").split(",")) {
+            if (!each.isBlank()) {
+                omitted.add(Integer.parseInt(each.strip()));
+            }
+        }
+    }
+
+    /** Faults so far, those included that were left out. */
+    int count() {
+        return number;
+    }
+
+    /** From {@code low} to {@code high}, both included, small values more often. */
+    private long between(long low, long high) {
+        double part = random.nextDouble();
+        return low + (long) ((high - low) * part * part);
     }
 
     void begin() {
@@ -50,12 +88,15 @@ final class Faults {
         }
         SimulatedHttp.faults().lossOneIn = 0;
         SimulatedHttp.faults().lateOneIn = 0;
+        SimulatedHttp.faults().twiceOneIn = 0;
     }
 
     private void run() {
         while (!over) {
-            engine.pause(engine.between(MILLISECOND, variant.pause()));
-            if (!over) {
+            random = new Random(plan.nextLong());
+            engine.pause(between(MILLISECOND, variant.pause()));
+            number++;
+            if (!over && !omitted.contains(number)) {
                 next();
             }
         }
@@ -63,11 +104,11 @@ final class Faults {
 
     private void note(String kind, String what) {
         engine.trail().count(kind);
-        engine.trail().note(engine.elapsed(), what);
+        engine.trail().fault(engine.elapsed(), "fault %d: %s".formatted(number, what));
     }
 
     private <T> T any(List<T> of) {
-        return of.get(engine.random().nextInt(of.size()));
+        return of.get(random.nextInt(of.size()));
     }
 
     private void lasting(String name, long nanos, Runnable mend) {
@@ -98,6 +139,9 @@ final class Faults {
             case "coordinator" -> killCoordinator();
             case "http" -> loseRequests();
             case "late" -> delayRequests();
+            case "twice" -> sendTwice();
+            case "store" -> failCommits();
+            case "clock" -> stepClock();
             case "cut" -> cut();
             case "slow" -> slowDown();
             case "drain" -> drain();
@@ -107,7 +151,7 @@ final class Faults {
 
     private void standStill() {
         Node process = any(cluster.processes());
-        long nanos = engine.between(10 * MILLISECOND, engine.oneIn(2) ? UNNOTICED : 7 * SECOND);
+        long nanos = between(10 * MILLISECOND, random.nextBoolean() ? UNNOTICED : 7 * SECOND);
         note("process stands still", "%s stands still %.3f s".formatted(process, nanos / 1e9));
         process.standStill(nanos);
         if (nanos > UNNOTICED) {
@@ -122,9 +166,9 @@ final class Faults {
 
     private void stopThread() {
         Node process = any(cluster.processes());
-        long nanos = engine.between(5 * MILLISECOND, 2 * SECOND);
+        long nanos = between(5 * MILLISECOND, 2 * SECOND);
         note("thread stands still", "a thread of %s is about to stand still".formatted(process));
-        process.stopThread(1 + engine.random().nextInt(200), nanos);
+        process.stopThread(1 + random.nextInt(200), nanos);
         verdicts.excuse(process.name(), SECOND + nanos);
         if (process.name().equals("coordinator")) {
             verdicts.excuseCoordinator(SECOND + nanos);
@@ -134,7 +178,7 @@ final class Faults {
 
     private void killCoordinator() {
         if (cluster.coordinator().isPresent()) {
-            long nanos = engine.between(10 * MILLISECOND, 3 * SECOND);
+            long nanos = between(10 * MILLISECOND, 3 * SECOND);
             note("coordinator killed", "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
             verdicts.excuseCoordinator(nanos);
             cluster.coordinator().get().kill();
@@ -143,27 +187,58 @@ final class Faults {
     }
 
     private void loseRequests() {
-        long nanos = engine.between(SECOND / 10, 5 * SECOND);
+        long nanos = between(SECOND / 10, 5 * SECOND);
         note("requests and answers lost", "requests and answers are lost for %.3f s".formatted(nanos / 1e9));
-        SimulatedHttp.faults().lossOneIn = 3 + engine.random().nextInt(20);
+        SimulatedHttp.faults().lossOneIn = 3 + random.nextInt(20);
         verdicts.excuseCoordinator(nanos);
         failing("http", nanos, () -> SimulatedHttp.faults().lossOneIn = 0);
     }
 
     private void delayRequests() {
-        long nanos = engine.between(SECOND / 10, 5 * SECOND);
+        long nanos = between(SECOND / 10, 5 * SECOND);
         note("requests and answers late", "requests and answers are late for %.3f s".formatted(nanos / 1e9));
-        SimulatedHttp.faults().lateOneIn = 1 + engine.random().nextInt(10);
-        SimulatedHttp.faults().lateNanos = engine.between(MILLISECOND, 4 * SECOND);
+        SimulatedHttp.faults().lateOneIn = 1 + random.nextInt(10);
+        SimulatedHttp.faults().lateNanos = between(MILLISECOND, 4 * SECOND);
         verdicts.excuseCoordinator(nanos);
         failing("late", nanos, () -> SimulatedHttp.faults().lateOneIn = 0);
+    }
+
+    private void sendTwice() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        note("requests sent twice", "requests are sent twice for %.3f s".formatted(nanos / 1e9));
+        SimulatedHttp.faults().twiceOneIn = 1 + random.nextInt(10);
+        lasting("twice", nanos, () -> SimulatedHttp.faults().twiceOneIn = 0);
+    }
+
+    private void failCommits() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        boolean late = random.nextBoolean();
+        note("store fails", "commits %s for %.3f s".formatted(late ? "are late" : "fail", nanos / 1e9));
+        if (late) {
+            SimulatedStore.faults().lateNanos = between(10 * MILLISECOND, SECOND);
+        } else {
+            SimulatedStore.faults().failsOneIn = 1 + random.nextInt(6);
+        }
+        verdicts.excuseCoordinator(nanos);
+        failing("store", nanos, () -> {
+            SimulatedStore.faults().lateNanos = 0;
+            SimulatedStore.faults().failsOneIn = 0;
+        });
+    }
+
+    /** No reason for anything: what lasts goes by the monotonic clock. */
+    private void stepClock() {
+        Node process = any(cluster.processes());
+        long nanos = between(MILLISECOND, 86_400 * SECOND) * (random.nextBoolean() ? 1 : -1);
+        note("clock stepped", "the wall clock of %s is stepped by %.3f s".formatted(process, nanos / 1e9));
+        process.stepClock(nanos);
     }
 
     private void cut() {
         Cluster.Host from = any(cluster.hosts());
         Cluster.Host to = any(cluster.hosts());
         if (from != to) {
-            long nanos = engine.between(10 * MILLISECOND, 5 * SECOND);
+            long nanos = between(10 * MILLISECOND, 5 * SECOND);
             note(
                     "link cut in one direction",
                     "nothing reaches %s from %s for %.3f s".formatted(to.id(), from.id(), nanos / 1e9));
@@ -179,8 +254,8 @@ final class Faults {
         Cluster.Host from = any(cluster.hosts());
         Cluster.Host to = any(cluster.hosts());
         if (from != to) {
-            long nanos = engine.between(SECOND / 10, 8 * SECOND);
-            long most = engine.between(MILLISECOND, 80 * MILLISECOND);
+            long nanos = between(SECOND / 10, 8 * SECOND);
+            long most = between(MILLISECOND, 80 * MILLISECOND);
             note(
                     "link slow in one direction",
                     "what goes from %s to %s is late by up to %.3f s, for %.3f s"
@@ -192,7 +267,7 @@ final class Faults {
 
     private void drain() {
         String node = any(cluster.hosts()).id();
-        long nanos = engine.between(SECOND / 10, 10 * SECOND);
+        long nanos = between(SECOND / 10, 10 * SECOND);
         note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
         try {
             var _ = scenario.client().drain(node);
@@ -227,7 +302,7 @@ final class Faults {
         if (!scenario.isSpare(host) || isFailing() || scenario.isInUse(host.id())) {
             return;
         }
-        long nanos = engine.between(50 * MILLISECOND, 8 * SECOND);
+        long nanos = between(50 * MILLISECOND, 8 * SECOND);
         if (!scenario.kill(host)) {
             return;
         }

@@ -68,7 +68,7 @@ public final class Scenario {
         variant = Variant.of(engine, options);
         cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
         verdicts = new Verdicts(engine);
-        faults = new Faults(this, engine, cluster, verdicts, variant);
+        faults = new Faults(this, engine, cluster, verdicts, variant, options);
         client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
     }
 
@@ -108,6 +108,8 @@ public final class Scenario {
         Map<String, String> result = new HashMap<>();
         ended.failure().ifPresent(why -> result.put("failure", why));
         result.put("fingerprint", Long.toString(ended.fingerprint()));
+        result.put("faults", Integer.toString(faults.count()));
+        result.put("ended", Double.toString((ended.now() - began) / 1e9));
         result.put("steps", variant + "\n" + ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
         result.put(
                 "report",
@@ -132,7 +134,11 @@ public final class Scenario {
     private void play() throws Exception {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
         cluster.fabric().onRefusal(verdicts::refused);
-        SimulatedStore.watch(new FrameRules(engine, cluster)::check);
+        FrameRules rules = new FrameRules(engine, cluster);
+        SimulatedStore.watch(rows -> {
+            rules.check(rows);
+            verdicts.committed(rows);
+        });
         cluster.startCoordinator();
         for (int i = 0; i < variant.nodes(); i++) {
             cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
@@ -150,7 +156,6 @@ public final class Scenario {
             churns.add(new Churn(this, String.valueOf((char) ('x' + i))));
         }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
-        engine.running().start("judge", this::judge);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
@@ -396,22 +401,6 @@ public final class Scenario {
         stop(guest);
         guest.end();
         await(guest.space() + " is removed from " + guest.host(), 60, () -> delete(guest.host(), guest.space()));
-    }
-
-    /** The nodes that the coordinator takes to have failed. */
-    private void judge() {
-        while (true) {
-            try {
-                for (io.farpage.coordinator.model.Node node : client.nodes()) {
-                    if (node.status() == NodeStatus.FAILED) {
-                        verdicts.failed(node.id());
-                    }
-                }
-            } catch (CoordinatorException e) {
-                // It is looked at again soon.
-            }
-            engine.pause(SECOND / 4);
-        }
     }
 
     private boolean areAllActive() {

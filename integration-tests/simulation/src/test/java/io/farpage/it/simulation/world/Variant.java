@@ -28,8 +28,21 @@ record Variant(
         int threads,
         long pace,
         int localPages) {
-    static final List<String> KINDS =
-            List.of("still", "thread", "kill", "coordinator", "http", "cut", "late", "slow", "drain", "takeover", "delete");
+    static final List<String> KINDS = List.of(
+            "still",
+            "thread",
+            "kill",
+            "coordinator",
+            "http",
+            "cut",
+            "late",
+            "twice",
+            "slow",
+            "store",
+            "clock",
+            "drain",
+            "takeover",
+            "delete");
 
     /** Copies the list. */
     Variant {

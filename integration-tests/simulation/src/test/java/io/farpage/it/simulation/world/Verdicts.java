@@ -1,9 +1,16 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
 import io.farpage.it.simulation.verbs.Fabric;
+import io.farpage.rest.Json;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -77,10 +84,22 @@ final class Verdicts {
         excuse(refusal.by().name(), 0);
     }
 
-    /** The coordinator takes a node to have failed. */
-    void failed(String node) {
-        if (!isExcused(node) && !isCoordinatorExcused()) {
-            engine.fail("node " + node + " is taken to have failed, and has no fault");
+    /** Rows that the coordinator has changed: of nodes that it takes to have failed. */
+    void committed(List<Replaced> rows) {
+        for (Replaced row : rows) {
+            if (row.table() == Table.NODES
+                    && hasFailed(row.after())
+                    && !hasFailed(row.before())
+                    && !isExcused(row.key())
+                    && !isCoordinatorExcused()) {
+                engine.fail("node " + row.key() + " is taken to have failed, and has no fault");
+            }
         }
+    }
+
+    private static boolean hasFailed(Optional<String> row) {
+        return row.map(text -> Json.LENIENT.readValue(text, Node.class).status())
+                .filter(NodeStatus.FAILED::equals)
+                .isPresent();
     }
 }

@@ -52,6 +52,7 @@ final class SimulatedQueuePair implements QueuePair {
     private long lastArrival;
     private long lastAnswer;
     private boolean closed;
+    private boolean isCutShort;
 
     private static final class Request {
         private final long wrId;
@@ -243,15 +244,21 @@ final class SimulatedQueuePair implements QueuePair {
         }
         QpEndpoint from = endpoint();
         Optional<LinkSecret> proof = secret;
-        Engine.get()
-                .at(
-                        arrival,
-                        peer.get().node(),
-                        () -> peer.get()
-                                .find(to.qpn())
-                                .ifPresentOrElse(
-                                        other -> other.arrived(this, request, sentIn, from, to, proof),
-                                        () -> answer(request, sentIn, WcStatus.RETRY_EXC_ERR, address)));
+        Engine.get().at(arrival, peer.get().node(), () -> {
+            if (!isLostWithItsHost()) {
+                peer.get()
+                        .find(to.qpn())
+                        .ifPresentOrElse(
+                                other -> other.arrived(this, request, sentIn, from, to, proof),
+                                () -> answer(request, sentIn, WcStatus.RETRY_EXC_ERR, address));
+            }
+        });
+    }
+
+    /** A host that dies may have sent a request, or not; what it posted behind one that it has not sent is not sent. */
+    private boolean isLostWithItsHost() {
+        isCutShort |= device.node().isDead() && Engine.get().oneIn(2);
+        return isCutShort;
     }
 
     private static String addressOf(QpEndpoint endpoint) {

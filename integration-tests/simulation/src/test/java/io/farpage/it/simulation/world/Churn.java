@@ -65,7 +65,7 @@ final class Churn {
         scenario.gone(guest);
         scenario.await(space + " is deleted", 60, () -> {
             try {
-                scenario.client().deleteSpace(space);
+                scenario.operator().client().deleteSpace(space);
                 return true;
             } catch (CoordinatorException e) {
                 return e.getMessage().contains("404");

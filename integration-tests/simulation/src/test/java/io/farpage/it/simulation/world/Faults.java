@@ -252,17 +252,19 @@ final class Faults {
     /** No reason to drop a home: it answers within the time that a home has. */
     private void slowDown() {
         Cluster.Host from = any(cluster.hosts());
-        Cluster.Host to = any(cluster.hosts());
-        if (from != to) {
-            long nanos = between(SECOND / 10, 8 * SECOND);
-            long most = between(MILLISECOND, 80 * MILLISECOND);
-            note(
-                    "link slow in one direction",
-                    "what goes from %s to %s is late by up to %.3f s, for %.3f s"
-                            .formatted(from.id(), to.id(), most / 1e9, nanos / 1e9));
-            cluster.fabric().delay(from.address(), to.address(), most);
-            lasting("slow", nanos, () -> cluster.fabric().hasten(from.address(), to.address()));
-        }
+        Cluster.Host only = any(cluster.hosts());
+        List<Cluster.Host> to = random.nextBoolean() || only == from ? cluster.hosts() : List.of(only);
+        long nanos = between(SECOND / 10, 8 * SECOND);
+        long most = between(MILLISECOND, 80 * MILLISECOND);
+        note(
+                "link slow in one direction",
+                "what goes from %s to %s is late by up to %.3f s, for %.3f s"
+                        .formatted(from.id(), to.size() > 1 ? "the others" : only.id(), most / 1e9, nanos / 1e9));
+        to.forEach(host -> cluster.fabric().delay(from.address(), host.address(), most));
+        lasting(
+                "slow",
+                nanos,
+                () -> to.forEach(host -> cluster.fabric().hasten(from.address(), host.address())));
     }
 
     private void drain() {
@@ -270,7 +272,7 @@ final class Faults {
         long nanos = between(SECOND / 10, 10 * SECOND);
         note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
         try {
-            var _ = scenario.client().drain(node);
+            var _ = scenario.operator().client().drain(node);
         } catch (CoordinatorException e) {
             engine.trail().note(engine.elapsed(), "that is refused: " + e.getMessage());
         }
@@ -280,7 +282,7 @@ final class Faults {
     private void cancelDrain(String node) {
         while (true) {
             try {
-                scenario.client().cancelDrain(node);
+                scenario.operator().client().cancelDrain(node);
                 return;
             } catch (CoordinatorException e) {
                 if (e.getMessage().contains("404")) {
@@ -299,11 +301,11 @@ final class Faults {
             return;
         }
         Cluster.Host host = any(candidates);
-        if (!scenario.isSpare(host) || isFailing() || scenario.isInUse(host.id())) {
+        if (!scenario.operator().isSpare(host) || isFailing() || scenario.isInUse(host.id())) {
             return;
         }
         long nanos = between(50 * MILLISECOND, 8 * SECOND);
-        if (!scenario.kill(host)) {
+        if (!scenario.operator().kill(host)) {
             return;
         }
         verdicts.excuse(host.id(), nanos);

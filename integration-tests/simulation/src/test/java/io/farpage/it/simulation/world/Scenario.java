@@ -1,12 +1,5 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.Space;
-import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
@@ -15,27 +8,16 @@ import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.GuestKernel;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What happens in a simulation: a cluster forms, guests run, faults come, faults stop, and everything must be well
@@ -43,7 +25,6 @@ import java.util.regex.Pattern;
  */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
-    private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
 
     private final Engine engine;
     private final Map<String, String> options;
@@ -54,13 +35,11 @@ public final class Scenario {
     /** The hosts that guests are on, or go to, by guest. */
     private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
 
-    private final CoordinatorClient client;
+    private final Operator operator;
     private final Verdicts verdicts;
     private final Faults faults;
-    private final Map<String, Incarnation> killed = new HashMap<>();
     private long goneOperations;
     private long goneCompared;
-    private final HttpClient http = HttpClient.newBuilder().build();
 
     private Scenario(Engine engine, Map<String, String> options) {
         this.engine = engine;
@@ -69,7 +48,7 @@ public final class Scenario {
         cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
         verdicts = new Verdicts(engine);
         faults = new Faults(this, engine, cluster, verdicts, variant, options);
-        client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
+        operator = new Operator(cluster);
     }
 
     /** Runs a seed. */
@@ -143,7 +122,7 @@ public final class Scenario {
         for (int i = 0; i < variant.nodes(); i++) {
             cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
         }
-        await("all nodes are registered", 60, this::areAllActive);
+        await("all nodes are registered", 60, operator::areAllActive);
         note("all nodes are registered");
         for (int i = 1; i <= 2; i++) {
             Guest guest = new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
@@ -165,8 +144,8 @@ public final class Scenario {
                 "the guests that come and go have gone",
                 200,
                 () -> churns.stream().allMatch(Churn::hasEnded));
-        await("all nodes are registered", 60, this::areAllActive);
-        await("every extent has its homes", 120, this::isWhole);
+        await("all nodes are registered", 60, operator::areAllActive);
+        await("every extent has its homes", 120, operator::isWhole);
         await(
                 "every thread of every guest goes on",
                 30,
@@ -182,19 +161,19 @@ public final class Scenario {
             if (isInUse(host.id())) {
                 continue;
             }
-            await("every extent has its homes", 120, this::isWhole);
+            await("every extent has its homes", 120, operator::isWhole);
             note(host.id() + " is killed, its pool is gone");
             verdicts.excuse(host.id(), 10 * SECOND);
-            while (!kill(host)) {
+            while (!operator.kill(host)) {
                 engine.pause(SECOND);
             }
             cluster.start(host);
             for (Guest guest : guests) {
                 compare(guest);
             }
-            await("all nodes are registered", 60, this::areAllActive);
+            await("all nodes are registered", 60, operator::areAllActive);
         }
-        await("every extent has its homes", 120, this::isWhole);
+        await("every extent has its homes", 120, operator::isWhole);
         engine.end();
     }
 
@@ -221,72 +200,8 @@ public final class Scenario {
         return hosts.values().stream().anyMatch(used -> used.contains(host));
     }
 
-    /** Whether every page that a host has is at another host that runs, and the coordinator knows who runs. */
-    boolean isSpare(Cluster.Host host) {
-        try {
-            Map<String, Incarnation> pools = new HashMap<>();
-            for (io.farpage.coordinator.model.Node node : client.nodes()) {
-                if (node.incarnation().equals(killed.get(node.id()))) {
-                    return false;
-                }
-                pools.put(node.id(), node.poolId());
-            }
-            for (Space space : client.spaces()) {
-                for (Extent extent :
-                        client.extents(Long.toString(space.id())).orElseThrow().extents()) {
-                    if (extent.homes().stream()
-                            .noneMatch(home -> !home.node().equals(host.id())
-                                    && cluster.host(home.node()).runs()
-                                    && home.incarnation().equals(pools.get(home.node())))) {
-                        return false;
-                    }
-                }
-            }
-            return true;
-        } catch (CoordinatorException | NoSuchElementException e) {
-            return false;
-        }
-    }
-
-    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
-    boolean kill(Cluster.Host host) {
-        try {
-            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
-        } catch (CoordinatorException e) {
-            return false;
-        }
-        host.process().kill();
-        return true;
-    }
-
-    /**
-     * Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator
-     * knows of every agent that was killed.
-     */
-    boolean isWhole() {
-        try {
-            for (io.farpage.coordinator.model.Node node : client.nodes()) {
-                if (node.incarnation().equals(killed.get(node.id()))) {
-                    return false;
-                }
-            }
-            for (Space space : client.spaces()) {
-                SpaceExtents extents = client.extents(Long.toString(space.id())).orElseThrow();
-                if (space.deleting()) {
-                    continue;
-                }
-                if (extents.isMoving() || extents.extents().stream().anyMatch(extents::isDegraded)) {
-                    return false;
-                }
-            }
-            return true;
-        } catch (CoordinatorException e) {
-            return false;
-        }
-    }
-
-    CoordinatorClient client() {
-        return client;
+    Operator operator() {
+        return operator;
     }
 
     /** A guest that ran for a while. */
@@ -331,8 +246,8 @@ public final class Scenario {
         await(
                 "the pages of " + guest.space() + " are at their homes",
                 60,
-                () -> state(from, guest.space()).equals("ended"));
-        await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
+                () -> operator.state(from, guest.space()).equals("ended"));
+        await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
     }
 
     /**
@@ -345,7 +260,7 @@ public final class Scenario {
         Cluster.Host to = cluster.host(anyHost());
         boolean isAlone = hosts.entrySet().stream()
                 .noneMatch(each -> each.getKey() != guest && each.getValue().contains(from.id()));
-        if (from == to || faults.isFailing() || !isAlone || !isSpare(from) || faults.isFailing()) {
+        if (from == to || faults.isFailing() || !isAlone || !operator.isSpare(from) || faults.isFailing()) {
             return false;
         }
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
@@ -353,7 +268,7 @@ public final class Scenario {
         boolean dies = engine.oneIn(2);
         Runnable keepsDown = () -> {};
         if (dies) {
-            if (!kill(from)) {
+            if (!operator.kill(from)) {
                 return false;
             }
             guest.process().kill();
@@ -374,7 +289,7 @@ public final class Scenario {
         } else {
             engine.pause(engine.between(0, 3 * SECOND));
             left.end();
-            await(guest.space() + " is removed from " + from.id(), 60, () -> delete(from.id(), guest.space()));
+            await(guest.space() + " is removed from " + from.id(), 60, () -> operator.delete(from.id(), guest.space()));
         }
         hosts.put(guest, Set.of(to.id()));
         faults.mended();
@@ -386,32 +301,11 @@ public final class Scenario {
         engine.trail().count("space deleted under its guest");
         note("space %s is deleted under its guest".formatted(guest.space()));
         guest.mayLose(_ -> true);
-        await("the deletion of " + guest.space() + " begins", 60, () -> {
-            try {
-                int status = send(HttpRequest.newBuilder(URI.create("http://" + Cluster.COORDINATOR
-                                        + ":7400/api/v1/spaces/" + guest.space() + "?force=true"))
-                                .DELETE())
-                        .statusCode();
-                return status < 300 || status == 404;
-            } catch (IOException e) {
-                return false;
-            }
-        });
+        await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));
         stop(guest);
         guest.end();
-        await(guest.space() + " is removed from " + guest.host(), 60, () -> delete(guest.host(), guest.space()));
-    }
-
-    private boolean areAllActive() {
-        try {
-            return client.nodes().stream()
-                            .filter(node -> node.status() == NodeStatus.ACTIVE)
-                            .count()
-                    == cluster.hosts().size();
-        } catch (CoordinatorException e) {
-            return false;
-        }
+        await(guest.space() + " is removed from " + guest.host(), 60, () -> operator.delete(guest.host(), guest.space()));
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {
@@ -425,14 +319,14 @@ public final class Scenario {
         long end = engine.now() + 60 * SECOND;
         String answer = "";
         // After a lost answer the guest waits for its VMM already.
-        while (!answer.startsWith("200") && !state(on, space).equals("waiting")) {
+        while (!answer.startsWith("200") && !operator.state(on, space).equals("waiting")) {
             if (engine.now() >= end) {
                 engine.fail("guest %s is not attached on %s within 60 s: %s".formatted(space, on, answer));
             }
             engine.pause(SECOND / 20);
             meanwhile.run();
             try {
-                answer = put(on, space, fields);
+                answer = operator.put(on, space, fields);
             } catch (IOException e) {
                 answer = e.toString();
             }
@@ -442,50 +336,6 @@ public final class Scenario {
         if (!guest.start(on, vmm, cluster.socket(space))) {
             engine.fail("no agent listens for the memory of " + space);
         }
-    }
-
-    String state(String on, String space) {
-        try {
-            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
-            Matcher state = STATE.matcher(answer.body());
-            return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
-        } catch (IOException e) {
-            return e.toString();
-        }
-    }
-
-    /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
-    boolean delete(String on, String space) {
-        try {
-            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                            .DELETE())
-                    .statusCode();
-            return status == 204 || status == 404;
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private String url(String on, String space) {
-        return "http://" + cluster.host(on).address() + ":1/api/v1/spaces/" + space;
-    }
-
-    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
-        try {
-            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
-                    .get(5, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException | InterruptedException e) {
-            throw new IOException(e);
-        }
-    }
-
-    private String put(String on, String space, String fields) throws IOException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                .header("Content-Type", "application/json")
-                .PUT(HttpRequest.BodyPublishers.ofString(
-                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
-        HttpResponse<String> answer = send(request);
-        return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

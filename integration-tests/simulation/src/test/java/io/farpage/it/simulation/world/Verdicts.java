@@ -71,14 +71,15 @@ final class Verdicts {
     }
 
     /**
-     * A home has refused a request for its key. That is a fault if the frames were given up meanwhile: only a node that
-     * has nothing under way to them may let them go. A node that is cut off may have requests under way, and a node
-     * that pulls with the keys of an attachment which ends; their link breaks, which is a reason to drop a home.
+     * A home has refused a request for its key. That is a fault if it is a WRITE to frames that were given up
+     * meanwhile: only a node that has nothing under way to them lets them go. A node that is cut off may have requests
+     * under way, and a node that pulls from a home of a space that is deleted, or with the keys of an attachment that
+     * ends; their link breaks, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
-        if (refusal.revokedBy().filter("releases"::equals).isPresent()) {
-            engine.fail("%s sends a %s to frames that %s has given up"
-                    .formatted(refusal.by(), refusal.isWrite() ? "WRITE" : "READ", refusal.home()));
+        if (refusal.isWrite()
+                && refusal.revokedBy().filter("releases"::equals).isPresent()) {
+            engine.fail("%s writes to frames that %s has given up".formatted(refusal.by(), refusal.home()));
         }
         excuse(refusal.home().name(), 0);
         excuse(refusal.by().name(), 0);

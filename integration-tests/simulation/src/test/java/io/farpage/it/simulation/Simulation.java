@@ -32,8 +32,11 @@ public final class Simulation {
      * @param report totals, one line
      * @param steps the last ones, in words
      * @param fingerprint of all that happened
+     * @param faults how many there were, those included that were left out
+     * @param ended virtual seconds until the end
      */
-    public record Outcome(long seed, String failure, String report, String steps, long fingerprint) {
+    public record Outcome(
+            long seed, String failure, String report, String steps, long fingerprint, int faults, double ended) {
         public boolean failed() {
             return !failure.isEmpty();
         }
@@ -55,7 +58,9 @@ public final class Simulation {
                     result.getOrDefault("failure", ""),
                     result.getOrDefault("report", ""),
                     result.getOrDefault("steps", ""),
-                    Long.parseLong(result.getOrDefault("fingerprint", "0")));
+                    Long.parseLong(result.getOrDefault("fingerprint", "0")),
+                    Integer.parseInt(result.getOrDefault("faults", "0")),
+                    Double.parseDouble(result.getOrDefault("ended", "0")));
         } catch (InvocationTargetException e) {
             throw new IllegalStateException("seed " + seed, e.getCause());
         } catch (ReflectiveOperationException e) {
@@ -86,13 +91,18 @@ public final class Simulation {
         }
     }
 
-    /** Runs seeds until one fails, or as many as {@code --runs} says. Exit status 1 if one failed. */
+    /**
+     * Runs seeds until one fails, or as many as {@code --runs} says; with {@code --go-on true} whether one fails or
+     * not. Exit status 1 if one failed.
+     */
     public static void main(String[] args) {
         Map<String, String> options = options(args);
         LoggedErrors.install(Level.toLevel(options.getOrDefault("log", "OFF")));
         long seed = Long.parseLong(options.getOrDefault("seed", Long.toString(System.nanoTime() & 0xFFFF_FFFFL)));
         int runs = Integer.parseInt(options.getOrDefault("runs", "1"));
-        for (int i = 0; i < runs; i++) {
+        boolean goesOn = Boolean.parseBoolean(options.getOrDefault("go-on", "false"));
+        int failed = 0;
+        for (int i = 0; i < runs && (failed == 0 || goesOn); i++) {
             System.out.println("seed " + (seed + i));
             long began = System.nanoTime();
             Outcome outcome = run(seed + i, options);
@@ -108,11 +118,14 @@ public final class Simulation {
                     outcome.failed() ? "FAILED: " + outcome.failure() : "ok",
                     took,
                     outcome.fingerprint());
-            if (outcome.failed()) {
-                System.exit(1);
+            failed += outcome.failed() ? 1 : 0;
+            if (outcome.failed() && options.containsKey("shorten")) {
+                long budget = (long) (Double.parseDouble(options.get("shorten")) * 1e9);
+                System.out.println(
+                        new Shortening(fewer -> run(outcome.seed(), fewer), options, budget).of(outcome));
             }
         }
-        System.exit(0);
+        System.exit(failed == 0 ? 0 : 1);
     }
 
     private static Map<String, String> options(String[] args) {

@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +36,9 @@ public final class Engine {
     private final Thread loop = Thread.currentThread();
     private final PriorityQueue<Timer> timers = new PriorityQueue<>();
     private final List<Task> ready = new ArrayList<>();
+    /** Threads that have got a monitor of the JDK. */
+    private final BlockingQueue<Runnable> unblocked = new LinkedBlockingQueue<>();
+
     private final List<Node> nodes = new ArrayList<>();
     private final Trail trail = new Trail();
     private long now = BEGINNING;
@@ -108,6 +114,11 @@ public final class Engine {
         return now - BEGINNING;
     }
 
+    /** A moment, as seconds since the beginning. */
+    public double secondsAt(long moment) {
+        return (moment - BEGINNING) / 1e9;
+    }
+
     /** What decides everything that is open. */
     public Random random() {
         return random;
@@ -168,7 +179,8 @@ public final class Engine {
     void ready(Node node, Runnable task) {
         Thread caller = Thread.currentThread();
         if (!caller.equals(loop) && !caller.isVirtual()) {
-            fail("the thread " + caller + ", which is not simulated, made a thread of " + node + " runnable");
+            unblocked.add(task);
+            return;
         }
         if (TRACE != null && now >= STACKS) {
             TRACE.println("ready " + node + " by " + (running == null ? "timer" : running));
@@ -287,12 +299,23 @@ public final class Engine {
         }
     }
 
-    /** A thread that waits for a monitor of the JVM is made runnable by the JVM, at a moment of its own. */
-    private void requireNoMonitor(Runnable task) {
-        Thread thread = Threads.of(task);
-        if (thread.getState() == Thread.State.BLOCKED) {
-            fail("%s waits for a monitor that the simulation does not know: %s"
-                    .formatted(thread.getName(), List.of(thread.getStackTrace())));
+    /**
+     * A thread may wait for a monitor of the JDK that a thread of the JVM has, such as that of its cleaner: it goes on
+     * at once, in the same step.
+     */
+    private void passMonitors(Thread thread) {
+        try {
+            while (thread.getState() == Thread.State.BLOCKED) {
+                Runnable goesOn = unblocked.poll(5, TimeUnit.SECONDS);
+                if (goesOn == null) {
+                    fail("%s waits for a monitor that the simulation does not know: %s"
+                            .formatted(thread.getName(), List.of(thread.getStackTrace())));
+                    return;
+                }
+                goesOn.run();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 
@@ -311,6 +334,10 @@ public final class Engine {
             node.hold(() -> ready(node, task.run()));
             return;
         }
+        Thread thread = Threads.of(task.run());
+        if (node.keeps(thread, task.run())) {
+            return;
+        }
         steps++;
         mix(now * 31 + node.number());
         running = node;
@@ -318,8 +345,9 @@ public final class Engine {
             TRACE.println(now + " " + node + " " + fingerprint + " " + task.run());
         }
         task.run().run();
+        passMonitors(thread);
         running = null;
-        requireNoMonitor(task.run());
+        node.ran(thread);
         now += 200 + random.nextInt(2_000);
     }
 }

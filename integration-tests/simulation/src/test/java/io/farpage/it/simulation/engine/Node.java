@@ -1,7 +1,9 @@
 package io.farpage.it.simulation.engine;
 
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executor;
 
 /**
@@ -16,8 +18,19 @@ public final class Node {
     private final List<Runnable> held = new ArrayList<>();
     private final List<Runnable> onDeath = new ArrayList<>();
     private final Executor executor;
+    /** What threads that stand still are to go on with. */
+    private final Map<Thread, List<Runnable>> stopped = new IdentityHashMap<>();
+
     private boolean dead;
     private long standsStillUntil;
+    /** What the host's wall clock is ahead of the time since the beginning, nanoseconds. */
+    private long clockOffset;
+
+    private long stoodStillAt = Long.MIN_VALUE;
+    /** Steps of control threads until the one that makes the step stands still, and for how long. */
+    private int stepsUntilStop;
+
+    private long stopNanos;
 
     Node(Engine engine, String name, String address, int number) {
         this.engine = engine;
@@ -34,6 +47,15 @@ public final class Node {
     /** The host that the process is on, as peers and clients reach it. */
     public String address() {
         return address;
+    }
+
+    /** Steps the wall clock; the monotonic one goes on. */
+    public void stepClock(long nanos) {
+        clockOffset += nanos;
+    }
+
+    long clockOffset() {
+        return clockOffset;
     }
 
     int number() {
@@ -57,8 +79,57 @@ public final class Node {
         held.add(task);
     }
 
+    /**
+     * Stops one thread for a while: the control thread, or the one that answers a request, that makes the step after so
+     * many. The others run.
+     */
+    public void stopThread(int afterSteps, long nanos) {
+        stepsUntilStop = afterSteps;
+        stopNanos = nanos;
+    }
+
+    /** A thread has made a step, and waits for something now, or has ended. */
+    void ran(Thread thread) {
+        if (stepsUntilStop == 0 || isOfData(thread.getName()) || --stepsUntilStop > 0) {
+            return;
+        }
+        long until = engine.now() + stopNanos;
+        stoodStillAt = Math.max(stoodStillAt, until);
+        engine.trail()
+                .note(
+                        engine.elapsed(),
+                        "thread '%s' of %s stands still %.3f s".formatted(thread.getName(), this, stopNanos / 1e9));
+        stopped.put(thread, new ArrayList<>());
+        engine.at(until, null, () -> {
+            List<Runnable> held = stopped.remove(thread);
+            if (!dead && held != null) {
+                held.forEach(task -> engine.ready(this, task));
+            }
+        });
+    }
+
+    private static boolean isOfData(String thread) {
+        return thread.startsWith("shard") || thread.startsWith("vcpu");
+    }
+
+    /** Keeps what a thread is to go on with if it stands still. */
+    boolean keeps(Thread thread, Runnable task) {
+        List<Runnable> held = stopped.get(thread);
+        if (held == null) {
+            return false;
+        }
+        held.add(task);
+        return true;
+    }
+
+    /** Whether all threads have run since a moment. */
+    public boolean ranSince(long moment) {
+        return stoodStillAt < moment;
+    }
+
     /** Stops all threads for a while. Their timers expire meanwhile, as those of a process that gets SIGSTOP. */
     public void standStill(long nanos) {
+        stoodStillAt = Math.max(stoodStillAt, engine.now() + nanos);
         standsStillUntil = Math.max(standsStillUntil, engine.now() + nanos);
         engine.at(standsStillUntil, null, this::release);
     }
@@ -75,6 +146,7 @@ public final class Node {
     public void kill() {
         dead = true;
         held.clear();
+        stopped.clear();
         onDeath.forEach(Runnable::run);
         onDeath.clear();
     }

@@ -39,7 +39,9 @@ public final class SimulatedHttp extends HttpClient {
     public static final class Faults {
         /** One request in so many is lost, and one answer; 0: none. */
         public int lossOneIn;
-        /** One answer in so many is late by up to {@link #lateNanos}. */
+        /** One request in so many is sent twice, as a client does whose connection ends; 0: none. */
+        public int twiceOneIn;
+        /** One request in so many, and one answer, is late by up to {@link #lateNanos}. */
         public int lateOneIn;
 
         public long lateNanos;
@@ -87,7 +89,7 @@ public final class SimulatedHttp extends HttpClient {
             return future;
         }
         engine.after(
-                engine.between(30_000, 1_000_000),
+                engine.between(30_000, 1_000_000) + lateness(),
                 null,
                 () -> arrive(request, body, client, answer -> {
                     if (answer == null) {
@@ -99,6 +101,15 @@ public final class SimulatedHttp extends HttpClient {
                     }
                 }));
         return future;
+    }
+
+    private static long lateness() {
+        Engine engine = Engine.get();
+        if (FAULTS.lateOneIn == 0 || !engine.oneIn(FAULTS.lateOneIn)) {
+            return 0;
+        }
+        engine.trail().count("request or answer late");
+        return engine.between(0, FAULTS.lateNanos);
     }
 
     private static IOException reset() {
@@ -129,6 +140,12 @@ public final class SimulatedHttp extends HttpClient {
         served.node().start("http " + operation(request), () -> {
             ServletExchange exchange = new ServletExchange(request, body, client.address());
             exchange.run(served.servlet());
+            if (FAULTS.twiceOneIn > 0 && engine.oneIn(FAULTS.twiceOneIn)) {
+                engine.trail().count("request sent twice");
+                engine.pause(engine.between(30_000, 50_000_000));
+                exchange = new ServletExchange(request, body, client.address());
+                exchange.run(served.servlet());
+            }
             if (answered[0]) {
                 return;
             }
@@ -141,12 +158,7 @@ public final class SimulatedHttp extends HttpClient {
                         engine.between(0, LOST_NANOS), client, () -> to.accept(new Answer(-1, Map.of(), new byte[0])));
                 return;
             }
-            long delay = engine.between(30_000, 1_000_000);
-            if (FAULTS.lateOneIn > 0 && engine.oneIn(FAULTS.lateOneIn)) {
-                engine.trail().count("answer late");
-                delay += engine.between(0, FAULTS.lateNanos);
-            }
-            engine.after(delay, client, () -> to.accept(answer));
+            engine.after(engine.between(30_000, 1_000_000) + lateness(), client, () -> to.accept(answer));
         });
     }
 

@@ -5,16 +5,45 @@ import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
-/** A coordinator's rows, which outlive its process. A commit takes a while. */
+/**
+ * A coordinator's rows, which outlive its process. A commit takes a while. It may be refused, or take effect although
+ * the coordinator is told that it has failed.
+ */
 public final class SimulatedStore implements Store {
     private static final Map<Path, Rows> DISKS = new HashMap<>();
+    private static final Faults FAULTS = new Faults();
+    private static Consumer<List<Replaced>> watch = _ -> {};
+
+    /** What may happen to a commit. */
+    public static final class Faults {
+        /** One commit in so many fails; 0: none. */
+        public int failsOneIn;
+        /** Nanoseconds that a commit takes beyond the usual, at most. */
+        public long lateNanos;
+    }
+
+    public static Faults faults() {
+        return FAULTS;
+    }
 
     private final Rows rows;
+
+    /** A row that a commit has changed. */
+    public record Replaced(Table table, String key, Optional<String> before, Optional<String> after) {}
+
+    /** Has every commit looked at, at the moment at which it takes effect. */
+    public static void watch(Consumer<List<Replaced>> task) {
+        watch = task;
+    }
 
     /** What is on the disk. */
     private static final class Rows {
@@ -52,11 +81,22 @@ public final class SimulatedStore implements Store {
     }
 
     @Override
-    public void commit(java.util.List<Change> changes) throws StoreException {
+    public void commit(List<Change> changes) throws StoreException {
         Engine engine = Engine.get();
         engine.pause(engine.between(20_000, engine.oneIn(50) ? 200_000_000 : 2_000_000));
+        if (FAULTS.lateNanos > 0) {
+            engine.pause(engine.between(0, FAULTS.lateNanos));
+        }
+        boolean fails = FAULTS.failsOneIn > 0 && engine.oneIn(FAULTS.failsOneIn);
+        if (fails && engine.oneIn(2)) {
+            engine.trail().count("commit refused");
+            throw new StoreException("the disk refuses to write");
+        }
+        List<Replaced> replaced = new ArrayList<>();
         for (Change change : changes) {
             Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
+            replaced.add(new Replaced(
+                    change.table(), change.key(), Optional.ofNullable(table.get(change.key())), change.row()));
             if (change.row().isPresent()) {
                 table.put(change.key(), change.row().get());
             } else {
@@ -64,6 +104,11 @@ public final class SimulatedStore implements Store {
             }
         }
         rows.revision++;
+        watch.accept(replaced);
+        if (fails) {
+            engine.trail().count("commit made, and said to have failed");
+            throw new StoreException("the disk does not say whether it has written");
+        }
     }
 
     @Override

@@ -1,16 +1,21 @@
 package io.farpage.it.simulation.engine;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What has happened, in words: the last steps, and how often each kind of fault. */
 public final class Trail {
     private static final int KEPT = 200;
 
     private final Deque<String> last = new ArrayDeque<>();
+    private final List<String> faults = new ArrayList<>();
     private final Map<String, Integer> counts = new TreeMap<>();
 
     /** A step. */
@@ -24,6 +29,12 @@ public final class Trail {
         }
     }
 
+    /** A step that makes something fail. All of these are kept. */
+    public void fault(long nanos, String step) {
+        note(nanos, step);
+        faults.add(last.getLast());
+    }
+
     /** A fault of a kind. */
     public void count(String kind) {
         counts.merge(kind, 1, Integer::sum);
@@ -33,8 +44,9 @@ public final class Trail {
         return counts;
     }
 
-    /** The last steps, a line each. */
+    /** The faults that came before the last steps, and the last steps, a line each. */
     public String text() {
-        return String.join("\n", last);
+        return Stream.concat(faults.stream().filter(step -> !last.contains(step)), last.stream())
+                .collect(Collectors.joining("\n"));
     }
 }

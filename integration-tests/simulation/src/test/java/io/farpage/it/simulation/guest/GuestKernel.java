@@ -331,7 +331,7 @@ public final class GuestKernel {
     }
 
     /** The VMM's process ends, and with it its memory; the file stays, for it is the agent's, too. */
-    void end() {
+    public void end() {
         ended = true;
         for (Faults slice : slices) {
             slice.unread.clear();
@@ -339,6 +339,10 @@ public final class GuestKernel {
             slice.removals.clear();
             slice.changing = 0;
         }
+    }
+
+    boolean hasEnded() {
+        return ended;
     }
 
     private void zap(int page) {

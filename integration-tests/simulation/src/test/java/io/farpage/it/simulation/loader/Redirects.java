@@ -8,128 +8,156 @@ import java.util.Optional;
 
 /** Which calls go to the engine, and which methods of the main code are replaced. */
 final class Redirects {
-    static final ClassDesc HOOKS = ClassDesc.of("io.farpage.it.simulation.engine.Hooks");
-
     private static final Map<String, Call> CALLS = new HashMap<>();
     private static final Map<String, Stub> STUBS = new HashMap<>();
 
     /** A call that goes to a static method with the same parameters, after the receiver if there is one. */
-    record Call(String hook, ClassDesc receiver, Optional<ClassDesc> result) {}
+    record Call(ClassDesc hooks, String hook, ClassDesc receiver, Optional<ClassDesc> result) {}
 
     /** A method that is replaced. */
-    record Stub(String hook) {}
+    record Stub(ClassDesc hooks, String hook) {}
 
     private Redirects() {}
 
     static {
-        calls("java/lang/System", "nanoTime", "currentTimeMillis");
-        calls("java/time/Instant", "now");
-        call("java/time/InstantSource", "system", "instantSource");
-        calls("java/lang/Thread", "sleep", "ofVirtual", "startVirtualThread", "onSpinWait");
-        call("java/lang/Thread", "yield", "relinquish");
+        time(hooks("TimeHooks"));
+        threads(hooks("ThreadHooks"));
+        waits(hooks("WaitHooks"));
+        chance(hooks("ChanceHooks"));
+        order(hooks("OrderHooks"));
+        world(hooks("WorldHooks"));
+    }
+
+    private static void time(ClassDesc to) {
+        calls(to, "java/lang/System", "nanoTime", "currentTimeMillis");
+        calls(to, "java/time/Instant", "now");
+        call(to, "java/time/InstantSource", "system", "instantSource");
+    }
+
+    private static void threads(ClassDesc to) {
+        calls(to, "java/lang/Thread", "sleep", "ofVirtual", "startVirtualThread", "onSpinWait");
+        call(to, "java/lang/Thread", "yield", "relinquish");
         call(
                 "java/lang/Thread",
                 "ofPlatform",
-                new Call("ofVirtual", HOOKS, Optional.of(of("java.lang.Thread$Builder$OfVirtual"))));
-        receiver("java/lang/Thread", "join", "java.lang.Thread", "java/lang/Thread");
-        receiver(
-                "java/util/concurrent/TimeUnit",
-                "sleep",
-                "java.util.concurrent.TimeUnit",
-                "java/util/concurrent/TimeUnit");
-        calls("java/util/concurrent/locks/LockSupport", "parkNanos");
-        timed("java.util.concurrent.Semaphore", "tryAcquire", "java/util/concurrent/Semaphore");
-        timed("java.util.concurrent.CountDownLatch", "await", "java/util/concurrent/CountDownLatch");
+                new Call(to, "ofVirtual", to, Optional.of(of("java.lang.Thread$Builder$OfVirtual"))));
+        methods(to, "java.lang.Thread", "join");
+        methods(to, "java.util.concurrent.TimeUnit", "sleep");
+        calls(to, "java/util/concurrent/locks/LockSupport", "parkNanos");
+        calls(to, "java/util/concurrent/Executors", "newVirtualThreadPerTaskExecutor");
+        methods(to, "java.lang.Runtime", "halt");
+    }
+
+    private static void waits(ClassDesc to) {
+        timed(to, "java.util.concurrent.Semaphore", "tryAcquire", "java/util/concurrent/Semaphore");
+        timed(to, "java.util.concurrent.CountDownLatch", "await", "java/util/concurrent/CountDownLatch");
         timed(
+                to,
                 "java.util.concurrent.Future",
                 "get",
                 "java/util/concurrent/Future",
                 "java/util/concurrent/CompletableFuture");
         timed(
+                to,
                 "java.util.concurrent.BlockingQueue",
                 "poll",
                 "java/util/concurrent/BlockingQueue",
                 "java/util/concurrent/LinkedBlockingQueue",
                 "java/util/concurrent/ArrayBlockingQueue",
                 "java/util/concurrent/LinkedBlockingDeque");
-        receiver(
-                "java/util/concurrent/locks/Condition",
-                "awaitNanos",
-                "java.util.concurrent.locks.Condition",
-                "java/util/concurrent/locks/Condition");
-        timed("java.util.concurrent.locks.Condition", "await", "java/util/concurrent/locks/Condition");
+        methods(to, "java.util.concurrent.locks.Condition", "awaitNanos");
+        timed(to, "java.util.concurrent.locks.Condition", "await", "java/util/concurrent/locks/Condition");
         timed(
+                to,
                 "java.util.concurrent.locks.Lock",
                 "tryLock",
                 "java/util/concurrent/locks/Lock",
                 "java/util/concurrent/locks/ReentrantLock");
-        call("java/util/concurrent/Executors", "newVirtualThreadPerTaskExecutor", "newVirtualThreadPerTaskExecutor");
-        calls("java/util/concurrent/ThreadLocalRandom", "current");
-        for (String name : new String[] {"nextLong", "nextDouble", "nextInt"}) {
-            receiver(null, name, "java.util.concurrent.ThreadLocalRandom", "java/util/concurrent/ThreadLocalRandom");
-        }
-        calls("java/util/UUID", "randomUUID");
-        call("java/util/Map", "of", "mapOf");
-        call("java/util/Map", "copyOf", "mapCopyOf");
-        call("java/util/Map", "ofEntries", "mapOfEntries");
-        call("java/util/Set", "of", "setOf");
-        call("java/util/Set", "copyOf", "setCopyOf");
-        calls("java/util/stream/Collectors", "toUnmodifiableSet", "toUnmodifiableMap", "toSet", "toMap", "groupingBy");
-        call("java/net/http/HttpClient", "newBuilder", "httpClient");
-        receiver(null, "halt", "java.lang.Runtime", "java/lang/Runtime");
-        for (String name : new String[] {"start", "stop"}) {
-            receiver(null, name, "io.javalin.Javalin", "io/javalin/Javalin");
-        }
-        call("io/farpage/linux/Sockets", "setBlocking", "setBlocking");
-        call("io/farpage/linux/FileIo", "close", "closeDescriptor");
+    }
+
+    private static void chance(ClassDesc to) {
+        calls(to, "java/util/concurrent/ThreadLocalRandom", "current");
+        methods(to, "java.util.concurrent.ThreadLocalRandom", "nextLong", "nextDouble", "nextInt");
+        calls(to, "java/util/UUID", "randomUUID");
+    }
+
+    private static void order(ClassDesc to) {
+        call(to, "java/util/Map", "of", "mapOf");
+        call(to, "java/util/Map", "copyOf", "mapCopyOf");
+        call(to, "java/util/Map", "ofEntries", "mapOfEntries");
+        call(to, "java/util/Set", "of", "setOf");
+        call(to, "java/util/Set", "copyOf", "setCopyOf");
+        calls(
+                to,
+                "java/util/stream/Collectors",
+                "toUnmodifiableSet",
+                "toUnmodifiableMap",
+                "toSet",
+                "toMap",
+                "groupingBy");
+    }
+
+    private static void world(ClassDesc to) {
+        call(to, "java/net/http/HttpClient", "newBuilder", "httpClient");
+        methods(to, "io.javalin.Javalin", "start", "stop");
+        calls(to, "io/farpage/linux/Sockets", "setBlocking");
+        call(to, "io/farpage/linux/FileIo", "close", "closeDescriptor");
         call(
                 "io/farpage/coordinator/store/MvStore",
                 "open",
-                new Call("openStore", HOOKS, Optional.of(of("io.farpage.coordinator.store.Store"))));
+                new Call(to, "openStore", to, Optional.of(of("io.farpage.coordinator.store.Store"))));
+        stub(to, "io/prometheus/metrics/core/util/Scheduler.schedule", "never");
+        stub(to, "io/farpage/rest/RestServer.connectors", "noConnectors");
+        stub(to, "io/farpage/rest/Bodies.connection", "endPoint");
+        stub(to, "io/farpage/rest/Connections.endPoint", "endPoint");
+        stub(to, "io/farpage/agent/rest/ApiSocket.publish", "nothing");
+        stub(to, "io/farpage/agent/rest/ApiSocket.close", "nothing");
+        stub(to, "io/farpage/agent/control/guest/HugePages.obstacle", "noObstacle");
+        stub(to, "io/farpage/agent/control/guest/RamMappings.areFilledByVmm", "no");
+        stub(to, "io/farpage/linux/MemoryHeadroom.ofGroups", "noGroups");
+    }
 
-        stub("io/prometheus/metrics/core/util/Scheduler.schedule", "never");
-        stub("io/farpage/rest/RestServer.connectors", "noConnectors");
-        stub("io/farpage/rest/Bodies.connection", "endPoint");
-        stub("io/farpage/rest/Connections.endPoint", "endPoint");
-        stub("io/farpage/agent/rest/ApiSocket.publish", "nothing");
-        stub("io/farpage/agent/rest/ApiSocket.close", "nothing");
-        stub("io/farpage/agent/control/guest/HugePages.obstacle", "noObstacle");
-        stub("io/farpage/agent/control/guest/RamMappings.areFilledByVmm", "no");
-        stub("io/farpage/linux/MemoryHeadroom.ofGroups", "noGroups");
+    private static ClassDesc hooks(String name) {
+        return of("io.farpage.it.simulation.engine." + name);
     }
 
     private static ClassDesc of(String name) {
         return ClassDesc.of(name);
     }
 
-    private static void calls(String owner, String... names) {
+    /** Static methods, whose hooks have the same names. */
+    private static void calls(ClassDesc to, String owner, String... names) {
         for (String name : names) {
-            call(owner, name, name);
+            call(to, owner, name, name);
         }
     }
 
-    private static void call(String owner, String name, String hook) {
-        call(owner, name, new Call(hook, HOOKS, Optional.empty()));
+    private static void call(ClassDesc to, String owner, String name, String hook) {
+        call(owner, name, new Call(to, hook, to, Optional.empty()));
     }
 
     private static void call(String owner, String name, Call call) {
         CALLS.put(owner + "." + name, call);
     }
 
-    private static void receiver(String unused, String name, String type, String owner) {
-        call(owner, name, new Call(name, of(type), Optional.empty()));
-    }
-
-    private static void timed(String type, String name, String... owners) {
-        for (String owner : owners) {
-            CALLS.put(
-                    owner + "." + name + "(JLjava/util/concurrent/TimeUnit;)",
-                    new Call(name, of(type), Optional.empty()));
+    /** Methods of objects of a type, whose hooks have the same names. */
+    private static void methods(ClassDesc to, String type, String... names) {
+        for (String name : names) {
+            call(type.replace('.', '/'), name, new Call(to, name, of(type), Optional.empty()));
         }
     }
 
-    private static void stub(String method, String hook) {
-        STUBS.put(method, new Stub(hook));
+    /** A method with a time and its unit, of objects of a type, where it is called on one of several classes. */
+    private static void timed(ClassDesc to, String type, String name, String... owners) {
+        for (String owner : owners) {
+            CALLS.put(
+                    owner + "." + name + "(JLjava/util/concurrent/TimeUnit;)",
+                    new Call(to, name, of(type), Optional.empty()));
+        }
+    }
+
+    private static void stub(ClassDesc to, String method, String hook) {
+        STUBS.put(method, new Stub(to, hook));
     }
 
     static Optional<Call> call(String owner, String name, MethodTypeDesc type) {

@@ -114,7 +114,7 @@ final class Transformer {
         if (casts) {
             call = call.changeReturnType(ConstantDescs.CD_Object);
         }
-        body.invokestatic(Redirects.HOOKS, stub.hook(), call);
+        body.invokestatic(stub.hooks(), stub.hook(), call);
         if (casts) {
             body.checkcast(type.returnType());
         }
@@ -203,7 +203,7 @@ final class Transformer {
         if (call.get().result().isPresent()) {
             hook = hook.changeReturnType(call.get().result().get());
         }
-        builder.invokestatic(Redirects.HOOKS, call.get().hook(), hook);
+        builder.invokestatic(call.get().hooks(), call.get().hook(), hook);
     }
 
     private static void ofPlatform(CodeBuilder builder, String name, MethodTypeDesc type) {
@@ -241,7 +241,7 @@ final class Transformer {
                             : type.insertParameterTypes(0, call.get().receiver());
                     arguments[i] = MethodHandleDesc.ofMethod(
                             DirectMethodHandleDesc.Kind.STATIC,
-                            Redirects.HOOKS,
+                            call.get().hooks(),
                             call.get().hook(),
                             hook);
                     changed = true;

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** The network between devices, each direction of which may be cut or slow. */
 public final class Fabric {
@@ -15,7 +16,29 @@ public final class Fabric {
 
     private final Map<String, SimulatedDevice> devices = new HashMap<>();
     private final Set<Direction> cuts = new HashSet<>();
+    /** How much longer than usual something may take, by direction. */
+    private final Map<Direction, Long> slow = new HashMap<>();
+
     private long transfers;
+    private Consumer<Refusal> onRefusal = _ -> {};
+
+    /**
+     * A request that a device has refused for its key.
+     *
+     * @param home that refuses it
+     * @param by who sent it
+     * @param revokedBy the thread that revoked the key; empty if it was never given, or does not permit this
+     */
+    public record Refusal(Node home, Node by, boolean isWrite, Optional<String> revokedBy) {}
+
+    /** Tells of each request that is refused. */
+    public void onRefusal(Consumer<Refusal> task) {
+        onRefusal = task;
+    }
+
+    void refused(Refusal refusal) {
+        onRefusal.accept(refusal);
+    }
 
     private record Direction(String from, String to) {}
 
@@ -38,6 +61,20 @@ public final class Fabric {
         cuts.remove(new Direction(from, to));
     }
 
+    /** Makes everything in one direction late by up to so long, until it is {@link #hasten hastened}. */
+    public void delay(String from, String to, long mostNanos) {
+        slow.put(new Direction(from, to), mostNanos);
+    }
+
+    public void hasten(String from, String to) {
+        slow.remove(new Direction(from, to));
+    }
+
+    /** The pool that the process of an address has, as its device knows it. */
+    public Optional<ExportedFrames> framesOf(String address) {
+        return find(address).flatMap(SimulatedDevice::frames);
+    }
+
     boolean isCut(Node from, String to) {
         return cuts.contains(new Direction(from.address(), to));
     }
@@ -46,9 +83,10 @@ public final class Fabric {
         return cuts.contains(new Direction(from, to.address()));
     }
 
-    long delay() {
+    long delay(String from, String to) {
         Engine engine = Engine.get();
-        return engine.between(LEAST_NANOS, engine.oneIn(200) ? 50 * MOST_NANOS : MOST_NANOS);
+        long usual = engine.between(LEAST_NANOS, engine.oneIn(200) ? 50 * MOST_NANOS : MOST_NANOS);
+        return usual + engine.between(0, slow.getOrDefault(new Direction(from, to), 0L));
     }
 
     void carried() {

@@ -2,6 +2,7 @@ package io.farpage.it.simulation.verbs;
 
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
+import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
@@ -13,10 +14,13 @@ import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.PortState;
 import io.farpage.verbs.ProtectionDomain;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -24,14 +28,62 @@ import java.util.Optional;
 final class SimulatedDevice implements Device {
     private static final int PORT = 18515;
     private static final int PSN_MASK = 0xFF_FFFF;
+    private static final MemorySegment ZEROS = Arena.ofAuto().allocate(1 << 20);
 
     private final String name;
     private final Fabric fabric;
     private final Node node;
     private final Map<Integer, SimulatedQueuePair> queuePairs = new HashMap<>();
     private final Map<Integer, SimulatedDomain.Region> regions = new HashMap<>();
-    private final Map<Integer, String> revoked = new HashMap<>();
+    private final Map<Integer, Revoked> revoked = new HashMap<>();
+    /** What the agent registers first for others to write: all that it exports. */
+    private Optional<MemorySegment> exported = Optional.empty();
+
     private boolean closed;
+
+    private record Revoked(long length, long at, String by) {
+        @Override
+        public String toString() {
+            return "the key of %d bytes was revoked at %.6f s by %s"
+                    .formatted(length, Engine.get().secondsAt(at), by);
+        }
+    }
+
+    /** The frames that the device's process exports. */
+    private final class Frames implements ExportedFrames {
+        private final MemorySegment memory;
+
+        Frames(MemorySegment memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public long firstByteOf(long offset, long length) {
+            for (long at = offset; at < offset + length; at += ZEROS.byteSize()) {
+                long part = Math.min(ZEROS.byteSize(), offset + length - at);
+                long found = memory.asSlice(at, part).mismatch(ZEROS.asSlice(0, part));
+                if (found >= 0) {
+                    return at + found;
+                }
+            }
+            return -1;
+        }
+
+        @Override
+        public List<String> keysTo(long offset, long length, long registeredBefore) {
+            long first = memory.address() + offset;
+            return regions.values().stream()
+                    .filter(region -> region.isOfOthers() && region.since() < registeredBefore)
+                    .filter(region -> region.address() < first + length && first < region.address() + region.length())
+                    .map(region -> "a key to %d bytes at %d, given at %.6f s by thread '%s'"
+                            .formatted(
+                                    region.length(),
+                                    region.address() - memory.address(),
+                                    Engine.get().secondsAt(region.since()),
+                                    region.by()))
+                    .toList();
+        }
+    }
 
     SimulatedDevice(String name, Fabric fabric, Node node) {
         this.name = name;
@@ -84,7 +136,14 @@ final class SimulatedDevice implements Device {
         queuePairs.remove(queuePair.qpn());
     }
 
+    Optional<ExportedFrames> frames() {
+        return exported.map(Frames::new);
+    }
+
     int add(SimulatedDomain.Region region) {
+        if (exported.isEmpty() && region.access().contains(AccessFlag.REMOTE_WRITE)) {
+            exported = Optional.of(region.memory());
+        }
         int key = Engine.get().random().nextInt();
         while (key == 0 || regions.containsKey(key)) {
             key = Engine.get().random().nextInt();
@@ -101,17 +160,18 @@ final class SimulatedDevice implements Device {
     String describe(int key) {
         return region(key)
                 .map(region -> "the key is of " + region.length() + " bytes for " + region.access())
-                .orElseGet(() -> revoked.getOrDefault(key, "the key was never given"));
+                .orElseGet(() -> revokedBy(key).isEmpty() ? "the key was never given" : revoked.get(key) + "");
+    }
+
+    /** The thread that revoked a key. */
+    Optional<String> revokedBy(int key) {
+        return Optional.ofNullable(revoked.get(key)).map(Revoked::by);
     }
 
     void remove(SimulatedDomain.Region region) {
         revoked.put(
                 region.rkey(),
-                "the key of %d bytes was revoked at %.6f s by %s"
-                        .formatted(
-                                region.length(),
-                                Engine.get().elapsed() / 1e9,
-                                Thread.currentThread().getName()));
+                new Revoked(region.length(), Engine.get().now(), Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

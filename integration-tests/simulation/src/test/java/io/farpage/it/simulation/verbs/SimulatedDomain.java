@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.verbs;
 
+import io.farpage.it.simulation.engine.Engine;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
@@ -23,12 +24,33 @@ final class SimulatedDomain implements ProtectionDomain {
     final class Region implements MemoryRegion {
         private final MemorySegment memory;
         private final Set<AccessFlag> access;
+        private final long since = Engine.get().now();
+        private final String by = Thread.currentThread().getName();
         private final int key;
 
         Region(MemorySegment memory, Set<AccessFlag> access) {
             this.memory = memory;
             this.access = access;
             key = device.add(this);
+        }
+
+        MemorySegment memory() {
+            return memory;
+        }
+
+        /** Whether others have a use for the key. */
+        boolean isOfOthers() {
+            return access.contains(AccessFlag.REMOTE_READ) || access.contains(AccessFlag.REMOTE_WRITE);
+        }
+
+        /** When it was registered. */
+        long since() {
+            return since;
+        }
+
+        /** The thread that registered it. */
+        String by() {
+            return by;
         }
 
         SimulatedDomain domain() {

@@ -52,6 +52,7 @@ final class SimulatedQueuePair implements QueuePair {
     private long lastArrival;
     private long lastAnswer;
     private boolean closed;
+    private boolean isCutShort;
 
     private static final class Request {
         private final long wrId;
@@ -220,7 +221,7 @@ final class SimulatedQueuePair implements QueuePair {
         long timeout =
                 (4_096L << options.retries().timeout()) * (options.retries().retryCnt() + 1L);
         engine.after(timeout, null, () -> expire(request, sentIn));
-        lastArrival = Math.max(lastArrival + 300, engine.now() + device.fabric().delay());
+        lastArrival = Math.max(lastArrival + 300, engine.now() + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow())));
         travel(request, sentIn, lastArrival);
     }
 
@@ -243,15 +244,21 @@ final class SimulatedQueuePair implements QueuePair {
         }
         QpEndpoint from = endpoint();
         Optional<LinkSecret> proof = secret;
-        Engine.get()
-                .at(
-                        arrival,
-                        peer.get().node(),
-                        () -> peer.get()
-                                .find(to.qpn())
-                                .ifPresentOrElse(
-                                        other -> other.arrived(this, request, sentIn, from, to, proof),
-                                        () -> answer(request, sentIn, WcStatus.RETRY_EXC_ERR, address)));
+        Engine.get().at(arrival, peer.get().node(), () -> {
+            if (!isLostWithItsHost()) {
+                peer.get()
+                        .find(to.qpn())
+                        .ifPresentOrElse(
+                                other -> other.arrived(this, request, sentIn, from, to, proof),
+                                () -> answer(request, sentIn, WcStatus.RETRY_EXC_ERR, address));
+            }
+        });
+    }
+
+    /** A host that dies may have sent a request, or not; what it posted behind one that it has not sent is not sent. */
+    private boolean isLostWithItsHost() {
+        isCutShort |= device.node().isDead() && Engine.get().oneIn(2);
+        return isCutShort;
     }
 
     private static String addressOf(QpEndpoint endpoint) {
@@ -292,6 +299,7 @@ final class SimulatedQueuePair implements QueuePair {
         Optional<SimulatedDomain.Region> region = device.region(request.rkey)
                 .filter(one -> one.domain() == domain && one.permits(request.address, request.length, needed));
         if (region.isEmpty()) {
+            Engine.get().trail().count("request refused");
             Engine.get()
                     .trail()
                     .note(
@@ -303,6 +311,9 @@ final class SimulatedQueuePair implements QueuePair {
                                             request.length,
                                             sender.device.node(),
                                             device.describe(request.rkey)));
+            device.fabric()
+                    .refused(new Fabric.Refusal(
+                            device.node(), sender.device.node(), request.write, device.revokedBy(request.rkey)));
             state = QpState.ERR;
             fail(WcStatus.WR_FLUSH_ERR);
             sender.answer(request, sentIn, WcStatus.REM_ACCESS_ERR, own);
@@ -323,7 +334,7 @@ final class SimulatedQueuePair implements QueuePair {
             return;
         }
         Engine engine = Engine.get();
-        lastAnswer = Math.max(lastAnswer + 300, engine.now() + device.fabric().delay());
+        lastAnswer = Math.max(lastAnswer + 300, engine.now() + device.fabric().delay(from, device.node().address()));
         engine.at(lastAnswer, null, () -> {
             if (sentIn != generation || closed || state != QpState.RTS || request.answered) {
                 return;

@@ -13,14 +13,12 @@ final class Churn {
 
     private final Scenario scenario;
     private final Engine engine = Engine.get();
-    private final String host;
     private final String name;
     private boolean stopping;
     private boolean ended;
 
-    Churn(Scenario scenario, String host, String name) {
+    Churn(Scenario scenario, String name) {
         this.scenario = scenario;
-        this.host = host;
         this.name = name;
     }
 
@@ -46,27 +44,51 @@ final class Churn {
 
     private void live(String space) throws Exception {
         int pages = 192 + 32 * engine.random().nextInt(6);
-        Guest guest = new Guest(space, pages, 2, 1 + engine.random().nextInt(2));
-        scenario.attach(
-                guest, host, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, 128 * 4096L));
-        guest.run();
-        engine.pause(engine.between(SECOND / 10, 6 * SECOND));
-        scenario.stop(guest);
-        scenario.compare(guest);
-        guest.end();
-        scenario.await(
-                "the pages of " + space + " are at their homes",
-                60,
-                () -> scenario.state(host, space).equals("ended"));
-        scenario.await(space + " is removed from " + host, 60, () -> scenario.delete(host, space));
+        Guest guest = new Guest(space, pages, 2, scenario.variant().pace(), 1 + engine.random().nextInt(2));
+        scenario.attach(guest, scenario.anyHost(), scenario.fields(guest, engine.oneIn(4) ? 3 : 2));
+        run(guest);
+        while (engine.oneIn(2) && !stopping) {
+            if (engine.oneIn(2)) {
+                leaveFor(guest);
+            } else {
+                scenario.move(guest, scenario.anyHost());
+            }
+            run(guest);
+        }
+        if (scenario.variant().hasDeletions() && engine.oneIn(2)) {
+            guest.run();
+            engine.pause(engine.between(0, 3 * SECOND));
+            scenario.deleteUnder(guest);
+        } else {
+            scenario.leave(guest, guest.host());
+        }
         scenario.gone(guest);
         scenario.await(space + " is deleted", 60, () -> {
             try {
-                scenario.client().deleteSpace(space);
+                scenario.operator().client().deleteSpace(space);
                 return true;
             } catch (CoordinatorException e) {
                 return e.getMessage().contains("404");
             }
         });
+    }
+
+    private void run(Guest guest) throws Exception {
+        guest.run();
+        engine.pause(engine.between(SECOND / 10, 6 * SECOND));
+        if (scenario.variant().hasTakeovers() && scenario.takeOver(guest)) {
+            guest.run();
+            engine.pause(engine.between(0, 3 * SECOND));
+        }
+        scenario.stop(guest);
+        scenario.compare(guest);
+    }
+
+    /** No agent has the space for a while. */
+    private void leaveFor(Guest guest) throws Exception {
+        String to = scenario.anyHost();
+        scenario.leave(guest, to);
+        engine.pause(engine.between(0, 3 * SECOND));
+        scenario.enter(guest, to);
     }
 }

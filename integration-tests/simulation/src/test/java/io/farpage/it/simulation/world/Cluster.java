@@ -27,6 +27,7 @@ final class Cluster {
 
     private final Engine engine = Engine.get();
     private final Path directory;
+    private final long repairRate;
     private final Fabric fabric = new Fabric();
     private final Map<String, Host> hosts = new LinkedHashMap<>();
     private Optional<Node> coordinator = Optional.empty();
@@ -62,9 +63,13 @@ final class Cluster {
         }
     }
 
-    /** @param directory for what the processes keep in files; nothing is in it */
-    Cluster(Path directory) {
+    /**
+     * @param directory for what the processes keep in files; nothing is in it
+     * @param repairRate bytes a second that a home pulls
+     */
+    Cluster(Path directory, long repairRate) {
         this.directory = directory;
+        this.repairRate = repairRate;
     }
 
     Fabric fabric() {
@@ -144,6 +149,7 @@ final class Cluster {
         settings.put("shard.idle", "block");
         settings.put("shard.realtime_priority", "0");
         settings.put("link.max", "8");
+        settings.put("mirror.repair_rate", Long.toString(repairRate));
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
         host.process.start("main", () -> {
             try {

@@ -4,36 +4,78 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedHttp;
+import io.farpage.it.simulation.engine.SimulatedStore;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
 
 /** What goes wrong: one thing after another, at moments that the seed decides, some at the same time. */
 final class Faults {
     private static final long SECOND = 1_000_000_000L;
     private static final long MILLISECOND = 1_000_000L;
 
+    /** A home that stands still for no longer answers in time, over a slow link, too. */
+    private static final long UNNOTICED = 350 * MILLISECOND;
+
     private final Scenario scenario;
     private final Engine engine;
     private final Cluster cluster;
     private final Verdicts verdicts;
-    private final List<String> kinds;
-    private final long pause;
-    private boolean over;
-    private int open;
+    private final Variant variant;
+    /** Draws one number for each fault, so that the others stay as they are when one is left out. */
+    private final Random plan;
 
-    Faults(Scenario scenario, Engine engine, Cluster cluster, Verdicts verdicts, Map<String, String> options) {
+    private final Set<Integer> omitted = new HashSet<>();
+    /** What is open in the fault that comes next. */
+    private Random random;
+
+    private int number;
+    private boolean over;
+    /** Faults that last. */
+    private int open;
+    /** Those of them that keep nodes or links from working. */
+    private int failing;
+
+    private long failedUntil;
+
+    /** @param options names the faults that are left out, by their numbers ({@code without}) */
+    Faults(
+            Scenario scenario,
+            Engine engine,
+            Cluster cluster,
+            Verdicts verdicts,
+            Variant variant,
+            Map<String, String> options) {
         this.scenario = scenario;
         this.engine = engine;
         this.cluster = cluster;
         this.verdicts = verdicts;
-        kinds = List.of(options.getOrDefault("faults", "still,kill,coordinator,http,cut,late,drain")
-                .split(","));
-        pause = (long) (Double.parseDouble(options.getOrDefault("pause", "3")) * SECOND);
+        this.variant = variant;
+        plan = new Random(engine.random().nextLong());
+        random = plan;
+        for (String each : options.getOrDefault("without", "").split(",")) {
+            if (!each.isBlank()) {
+                omitted.add(Integer.parseInt(each.strip()));
+            }
+        }
+    }
+
+    /** Faults so far, those included that were left out. */
+    int count() {
+        return number;
+    }
+
+    /** From {@code low} to {@code high}, both included, small values more often. */
+    private long between(long low, long high) {
+        double part = random.nextDouble();
+        return low + (long) ((high - low) * part * part);
     }
 
     void begin() {
-        if (!kinds.equals(List.of("none"))) {
+        if (!variant.spontaneous().isEmpty()) {
             engine.running().start("faults", this::run);
         }
     }
@@ -46,12 +88,15 @@ final class Faults {
         }
         SimulatedHttp.faults().lossOneIn = 0;
         SimulatedHttp.faults().lateOneIn = 0;
+        SimulatedHttp.faults().twiceOneIn = 0;
     }
 
     private void run() {
         while (!over) {
-            engine.pause(engine.between(MILLISECOND, pause));
-            if (!over) {
+            random = new Random(plan.nextLong());
+            engine.pause(between(MILLISECOND, variant.pause()));
+            number++;
+            if (!over && !omitted.contains(number)) {
                 next();
             }
         }
@@ -59,11 +104,11 @@ final class Faults {
 
     private void note(String kind, String what) {
         engine.trail().count(kind);
-        engine.trail().note(engine.elapsed(), what);
+        engine.trail().fault(engine.elapsed(), "fault %d: %s".formatted(number, what));
     }
 
     private <T> T any(List<T> of) {
-        return of.get(engine.random().nextInt(of.size()));
+        return of.get(random.nextInt(of.size()));
     }
 
     private void lasting(String name, long nanos, Runnable mend) {
@@ -75,80 +120,169 @@ final class Faults {
         });
     }
 
+    /** As {@link #lasting}, of what keeps nodes or links from working. */
+    private void failing(String name, long nanos, Runnable mend) {
+        failing++;
+        lasting(name, nanos, () -> {
+            mend.run();
+            failing--;
+            failedUntil = engine.now();
+        });
+    }
+
     private void next() {
-        switch (any(kinds)) {
-            case "still" -> {
-                Node process = any(cluster.processes());
-                long nanos = engine.between(10 * MILLISECOND, 5 * SECOND);
-                note("process stands still", "%s stands still %.3f s".formatted(process, nanos / 1e9));
-                process.standStill(nanos);
-                verdicts.excuse(process.name(), nanos);
-                if (process.name().equals("coordinator")) {
-                    // Its leases run that much longer, so it has no excuse for those.
-                    verdicts.excuseDrops(nanos);
-                }
-                lasting("still", nanos, () -> {});
-            }
+        String kind = any(variant.spontaneous());
+        switch (kind) {
+            case "still" -> standStill();
+            case "thread" -> stopThread();
             case "kill" -> kill();
-            case "coordinator" -> {
-                if (cluster.coordinator().isPresent()) {
-                    long nanos = engine.between(10 * MILLISECOND, 3 * SECOND);
-                    note(
-                            "coordinator killed",
-                            "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
-                    verdicts.excuseCoordinator(nanos);
-                    cluster.coordinator().get().kill();
-                    lasting("restart", nanos, cluster::startCoordinator);
-                }
-            }
-            case "http" -> {
-                long nanos = engine.between(SECOND / 10, 5 * SECOND);
-                note("requests and answers lost", "requests and answers are lost for %.3f s".formatted(nanos / 1e9));
-                SimulatedHttp.faults().lossOneIn = 3 + engine.random().nextInt(20);
-                verdicts.excuseCoordinator(nanos);
-                lasting("http", nanos, () -> SimulatedHttp.faults().lossOneIn = 0);
-            }
-            case "late" -> {
-                long nanos = engine.between(SECOND / 10, 5 * SECOND);
-                note("answers late", "answers are late for %.3f s".formatted(nanos / 1e9));
-                SimulatedHttp.faults().lateOneIn = 1 + engine.random().nextInt(10);
-                SimulatedHttp.faults().lateNanos = engine.between(MILLISECOND, 4 * SECOND);
-                verdicts.excuseCoordinator(nanos);
-                lasting("late", nanos, () -> SimulatedHttp.faults().lateOneIn = 0);
-            }
-            case "cut" -> {
-                Cluster.Host from = any(cluster.hosts());
-                Cluster.Host to = any(cluster.hosts());
-                if (from != to) {
-                    long nanos = engine.between(10 * MILLISECOND, 5 * SECOND);
-                    note(
-                            "link cut in one direction",
-                            "nothing reaches %s from %s for %.3f s".formatted(to.id(), from.id(), nanos / 1e9));
-                    verdicts.excuse(from.id(), nanos);
-                    verdicts.excuse(to.id(), nanos);
-                    cluster.fabric().cut(from.address(), to.address());
-                    lasting("cut", nanos, () -> cluster.fabric().mend(from.address(), to.address()));
-                }
-            }
-            case "drain" -> {
-                String node = any(cluster.hosts()).id();
-                long nanos = engine.between(SECOND / 10, 10 * SECOND);
-                note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
-                try {
-                    var _ = scenario.client().drain(node);
-                } catch (CoordinatorException e) {
-                    engine.trail().note(engine.elapsed(), "that is refused: " + e.getMessage());
-                }
-                lasting("drain", nanos, () -> cancelDrain(node));
-            }
-            default -> throw new IllegalArgumentException("faults are of " + kinds);
+            case "coordinator" -> killCoordinator();
+            case "http" -> loseRequests();
+            case "late" -> delayRequests();
+            case "twice" -> sendTwice();
+            case "store" -> failCommits();
+            case "clock" -> stepClock();
+            case "cut" -> cut();
+            case "slow" -> slowDown();
+            case "drain" -> drain();
+            default -> throw new IllegalArgumentException("--faults: " + kind + " is none of " + Variant.KINDS);
         }
+    }
+
+    private void standStill() {
+        Node process = any(cluster.processes());
+        long nanos = between(10 * MILLISECOND, random.nextBoolean() ? UNNOTICED : 7 * SECOND);
+        note("process stands still", "%s stands still %.3f s".formatted(process, nanos / 1e9));
+        process.standStill(nanos);
+        if (nanos > UNNOTICED) {
+            verdicts.excuse(process.name(), nanos);
+        }
+        if (process.name().equals("coordinator")) {
+            // Its leases run that much longer, so it has no excuse for those.
+            verdicts.excuseDrops(nanos);
+        }
+        failing("still", nanos, () -> {});
+    }
+
+    private void stopThread() {
+        Node process = any(cluster.processes());
+        long nanos = between(5 * MILLISECOND, 2 * SECOND);
+        note("thread stands still", "a thread of %s is about to stand still".formatted(process));
+        process.stopThread(1 + random.nextInt(200), nanos);
+        verdicts.excuse(process.name(), SECOND + nanos);
+        if (process.name().equals("coordinator")) {
+            verdicts.excuseCoordinator(SECOND + nanos);
+        }
+        failing("thread", SECOND + nanos, () -> {});
+    }
+
+    private void killCoordinator() {
+        if (cluster.coordinator().isPresent()) {
+            long nanos = between(10 * MILLISECOND, 3 * SECOND);
+            note("coordinator killed", "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
+            verdicts.excuseCoordinator(nanos);
+            cluster.coordinator().get().kill();
+            failing("restart", nanos, cluster::startCoordinator);
+        }
+    }
+
+    private void loseRequests() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        note("requests and answers lost", "requests and answers are lost for %.3f s".formatted(nanos / 1e9));
+        SimulatedHttp.faults().lossOneIn = 3 + random.nextInt(20);
+        verdicts.excuseCoordinator(nanos);
+        failing("http", nanos, () -> SimulatedHttp.faults().lossOneIn = 0);
+    }
+
+    private void delayRequests() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        note("requests and answers late", "requests and answers are late for %.3f s".formatted(nanos / 1e9));
+        SimulatedHttp.faults().lateOneIn = 1 + random.nextInt(10);
+        SimulatedHttp.faults().lateNanos = between(MILLISECOND, 4 * SECOND);
+        verdicts.excuseCoordinator(nanos);
+        failing("late", nanos, () -> SimulatedHttp.faults().lateOneIn = 0);
+    }
+
+    private void sendTwice() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        note("requests sent twice", "requests are sent twice for %.3f s".formatted(nanos / 1e9));
+        SimulatedHttp.faults().twiceOneIn = 1 + random.nextInt(10);
+        lasting("twice", nanos, () -> SimulatedHttp.faults().twiceOneIn = 0);
+    }
+
+    private void failCommits() {
+        long nanos = between(SECOND / 10, 5 * SECOND);
+        boolean late = random.nextBoolean();
+        note("store fails", "commits %s for %.3f s".formatted(late ? "are late" : "fail", nanos / 1e9));
+        if (late) {
+            SimulatedStore.faults().lateNanos = between(10 * MILLISECOND, SECOND);
+        } else {
+            SimulatedStore.faults().failsOneIn = 1 + random.nextInt(6);
+        }
+        verdicts.excuseCoordinator(nanos);
+        failing("store", nanos, () -> {
+            SimulatedStore.faults().lateNanos = 0;
+            SimulatedStore.faults().failsOneIn = 0;
+        });
+    }
+
+    /** No reason for anything: what lasts goes by the monotonic clock. */
+    private void stepClock() {
+        Node process = any(cluster.processes());
+        long nanos = between(MILLISECOND, 86_400 * SECOND) * (random.nextBoolean() ? 1 : -1);
+        note("clock stepped", "the wall clock of %s is stepped by %.3f s".formatted(process, nanos / 1e9));
+        process.stepClock(nanos);
+    }
+
+    private void cut() {
+        Cluster.Host from = any(cluster.hosts());
+        Cluster.Host to = any(cluster.hosts());
+        if (from != to) {
+            long nanos = between(10 * MILLISECOND, 5 * SECOND);
+            note(
+                    "link cut in one direction",
+                    "nothing reaches %s from %s for %.3f s".formatted(to.id(), from.id(), nanos / 1e9));
+            verdicts.excuse(from.id(), nanos);
+            verdicts.excuse(to.id(), nanos);
+            cluster.fabric().cut(from.address(), to.address());
+            failing("cut", nanos, () -> cluster.fabric().mend(from.address(), to.address()));
+        }
+    }
+
+    /** No reason to drop a home: it answers within the time that a home has. */
+    private void slowDown() {
+        Cluster.Host from = any(cluster.hosts());
+        Cluster.Host only = any(cluster.hosts());
+        List<Cluster.Host> to = random.nextBoolean() || only == from ? cluster.hosts() : List.of(only);
+        long nanos = between(SECOND / 10, 8 * SECOND);
+        long most = between(MILLISECOND, 80 * MILLISECOND);
+        note(
+                "link slow in one direction",
+                "what goes from %s to %s is late by up to %.3f s, for %.3f s"
+                        .formatted(from.id(), to.size() > 1 ? "the others" : only.id(), most / 1e9, nanos / 1e9));
+        to.forEach(host -> cluster.fabric().delay(from.address(), host.address(), most));
+        lasting(
+                "slow",
+                nanos,
+                () -> to.forEach(host -> cluster.fabric().hasten(from.address(), host.address())));
+    }
+
+    private void drain() {
+        String node = any(cluster.hosts()).id();
+        long nanos = between(SECOND / 10, 10 * SECOND);
+        note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
+        try {
+            var _ = scenario.operator().client().drain(node);
+        } catch (CoordinatorException e) {
+            engine.trail().note(engine.elapsed(), "that is refused: " + e.getMessage());
+        }
+        lasting("drain", nanos, () -> cancelDrain(node));
     }
 
     private void cancelDrain(String node) {
         while (true) {
             try {
-                scenario.client().cancelDrain(node);
+                scenario.operator().client().cancelDrain(node);
                 return;
             } catch (CoordinatorException e) {
                 if (e.getMessage().contains("404")) {
@@ -159,23 +293,42 @@ final class Faults {
         }
     }
 
-    /** An agent without a guest is killed, if all pages have another home. */
+    /** An agent without a guest is killed, if all pages have another home that works. */
     private void kill() {
         List<Cluster.Host> candidates = new ArrayList<>(cluster.hosts());
-        candidates.removeIf(host -> !host.runs()
-                || scenario.guests().stream().anyMatch(guest -> guest.host().equals(host.id())));
-        if (candidates.isEmpty() || open > 0 || !scenario.isWhole() || open > 0) {
+        candidates.removeIf(host -> !host.runs() || scenario.isInUse(host.id()));
+        if (candidates.isEmpty() || isFailing()) {
             return;
         }
         Cluster.Host host = any(candidates);
-        long nanos = engine.between(50 * MILLISECOND, 8 * SECOND);
-        if (!scenario.kill(host)) {
+        if (!scenario.operator().isSpare(host) || isFailing() || scenario.isInUse(host.id())) {
+            return;
+        }
+        long nanos = between(50 * MILLISECOND, 8 * SECOND);
+        if (!scenario.operator().kill(host)) {
             return;
         }
         verdicts.excuse(host.id(), nanos);
         note(
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
-        lasting("restart", nanos, () -> cluster.start(host));
+        failing("restart", nanos, () -> cluster.start(host));
+    }
+
+    /** What a guest does to its host keeps a node from working, until {@link #mended}. */
+    void failed() {
+        failing++;
+        open++;
+    }
+
+    void mended() {
+        failing--;
+        open--;
+        failedUntil = engine.now();
+    }
+
+    /** Whether something fails now, or has just failed, so that homes may be about to be dropped. */
+    boolean isFailing() {
+        return failing > 0 || engine.now() - failedUntil < 3 * SECOND;
     }
 }

@@ -1,35 +1,23 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.Space;
-import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.guest.Guest;
+import io.farpage.it.simulation.guest.GuestKernel;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What happens in a simulation: a cluster forms, guests run, faults come, faults stop, and everything must be well
@@ -37,25 +25,30 @@ import java.util.regex.Pattern;
  */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
-    private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
 
     private final Engine engine;
     private final Map<String, String> options;
+    private final Variant variant;
     private final Cluster cluster;
+    /** The guests that stay. */
     private final List<Guest> guests = new ArrayList<>();
-    private final CoordinatorClient client;
+    /** The hosts that guests are on, or go to, by guest. */
+    private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
+
+    private final Operator operator;
     private final Verdicts verdicts;
-    private final Map<String, Incarnation> killed = new HashMap<>();
+    private final Faults faults;
     private long goneOperations;
     private long goneCompared;
-    private final HttpClient http = HttpClient.newBuilder().build();
 
     private Scenario(Engine engine, Map<String, String> options) {
         this.engine = engine;
         this.options = options;
-        cluster = new Cluster(Path.of(options.get("directory")));
+        variant = Variant.of(engine, options);
+        cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
         verdicts = new Verdicts(engine);
-        client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
+        faults = new Faults(this, engine, cluster, verdicts, variant, options);
+        operator = new Operator(cluster);
     }
 
     /** Runs a seed. */
@@ -94,7 +87,9 @@ public final class Scenario {
         Map<String, String> result = new HashMap<>();
         ended.failure().ifPresent(why -> result.put("failure", why));
         result.put("fingerprint", Long.toString(ended.fingerprint()));
-        result.put("steps", ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
+        result.put("faults", Integer.toString(faults.count()));
+        result.put("ended", Double.toString((ended.now() - began) / 1e9));
+        result.put("steps", variant + "\n" + ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
         result.put(
                 "report",
                 String.format(
@@ -117,19 +112,29 @@ public final class Scenario {
 
     private void play() throws Exception {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
+        cluster.fabric().onRefusal(verdicts::refused);
+        FrameRules rules = new FrameRules(engine, cluster);
+        SimulatedStore.watch(rows -> {
+            rules.check(rows);
+            verdicts.committed(rows);
+        });
         cluster.startCoordinator();
-        for (String id : List.of("a", "b", "c", "d")) {
-            cluster.start(cluster.add(id));
+        for (int i = 0; i < variant.nodes(); i++) {
+            cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
         }
-        await("all nodes are registered", 60, () -> activeNodes() == 4);
-        note("four nodes are registered");
-        attach("a", "g1", 384, 96, 1);
-        attach("b", "g2", 320, 128, 2);
-        guests.forEach(Guest::run);
-        List<Churn> churns = List.of(new Churn(this, "b", "x"), new Churn(this, "a", "y"));
+        await("all nodes are registered", 60, operator::areAllActive);
+        note("all nodes are registered");
+        for (int i = 1; i <= 2; i++) {
+            Guest guest = new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
+            guests.add(guest);
+            attach(guest, anyHost(), fields(guest, 2));
+            guest.run();
+        }
+        List<Churn> churns = new ArrayList<>();
+        for (int i = 0; i < variant.churns(); i++) {
+            churns.add(new Churn(this, String.valueOf((char) ('x' + i))));
+        }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
-        engine.running().start("judge", this::judge);
-        Faults faults = new Faults(this, engine, cluster, verdicts, options);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
@@ -137,85 +142,71 @@ public final class Scenario {
         churns.forEach(Churn::stop);
         await(
                 "the guests that come and go have gone",
-                120,
+                200,
                 () -> churns.stream().allMatch(Churn::hasEnded));
-        await("all nodes are registered", 60, () -> activeNodes() == 4);
-        await("every extent has its homes", 120, this::isWhole);
+        await("all nodes are registered", 60, operator::areAllActive);
+        await("every extent has its homes", 120, operator::isWhole);
         await(
                 "every thread of every guest goes on",
                 30,
-                () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND));
+                () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND + 16 * variant.pace()));
         for (Guest guest : guests) {
             stop(guest);
             compare(guest);
         }
-        move(guests.get(0), "c");
-        move(guests.get(1), "d");
-        for (String id : List.of("a", "b")) {
-            await("every extent has its homes", 120, this::isWhole);
-            note(id + " is killed, its pool is gone");
-            verdicts.excuse(id, 10 * SECOND);
-            while (!kill(cluster.host(id))) {
+        for (Guest guest : guests) {
+            move(guest, anyHost());
+        }
+        for (Cluster.Host host : cluster.hosts()) {
+            if (isInUse(host.id())) {
+                continue;
+            }
+            await("every extent has its homes", 120, operator::isWhole);
+            note(host.id() + " is killed, its pool is gone");
+            verdicts.excuse(host.id(), 10 * SECOND);
+            while (!operator.kill(host)) {
                 engine.pause(SECOND);
             }
-            cluster.start(cluster.host(id));
+            cluster.start(host);
             for (Guest guest : guests) {
                 compare(guest);
             }
-            await("all nodes are registered", 60, () -> activeNodes() == 4);
+            await("all nodes are registered", 60, operator::areAllActive);
         }
-        await("every extent has its homes", 120, this::isWhole);
+        await("every extent has its homes", 120, operator::isWhole);
         engine.end();
     }
 
-    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
-    boolean kill(Cluster.Host host) {
-        try {
-            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
-        } catch (CoordinatorException e) {
-            return false;
-        }
-        host.process().kill();
-        return true;
+    Variant variant() {
+        return variant;
     }
 
-    /**
-     * Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator
-     * knows of every agent that was killed.
-     */
-    boolean isWhole() {
-        try {
-            for (io.farpage.coordinator.model.Node node : client.nodes()) {
-                if (node.incarnation().equals(killed.get(node.id()))) {
-                    return false;
-                }
-            }
-            for (Space space : client.spaces()) {
-                SpaceExtents extents = client.extents(Long.toString(space.id())).orElseThrow();
-                if (space.deleting()) {
-                    continue;
-                }
-                if (extents.isMoving() || extents.extents().stream().anyMatch(extents::isDegraded)) {
-                    return false;
-                }
-            }
-            return true;
-        } catch (CoordinatorException e) {
-            return false;
-        }
+    /** What an agent is asked for a guest. */
+    String fields(Guest guest, int replicas) {
+        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d"
+                .formatted(guest.pages() * 4096L, replicas, localBytes(guest));
     }
 
-    CoordinatorClient client() {
-        return client;
+    private long localBytes(Guest guest) {
+        return (64L * guest.slices() + variant.localPages()) * 4096;
     }
 
-    /** The guests that stay. */
-    List<Guest> guests() {
-        return guests;
+    String anyHost() {
+        return cluster.hosts().get(engine.random().nextInt(cluster.hosts().size())).id();
+    }
+
+    /** Whether a guest is on a host, or goes there. */
+    boolean isInUse(String host) {
+        return hosts.values().stream().anyMatch(used -> used.contains(host));
+    }
+
+    Operator operator() {
+        return operator;
     }
 
     /** A guest that ran for a while. */
     void gone(Guest guest) {
+        hosts.remove(guest);
         goneOperations += guest.operations();
         goneCompared += guest.compared();
     }
@@ -235,63 +226,107 @@ public final class Scenario {
         note("all pages of " + guest.space() + " are as they were stored, " + guest.resident() + " resident");
     }
 
-    /** The VMM ends, its pages go to their homes, and another host has the space. */
-    private void move(Guest guest, String to) throws Exception {
+    /** The VMM ends, its pages go to their homes, and a host, perhaps the same, has the space afterwards. */
+    void move(Guest guest, String to) throws Exception {
+        leave(guest, to);
+        enter(guest, to);
+    }
+
+    /** A host begins to use the space that a guest has left. */
+    void enter(Guest guest, String on) throws Exception {
+        attach(guest, on, "\"localBytes\":%d".formatted(localBytes(guest)));
+        compare(guest);
+    }
+
+    /** The VMM ends, its pages go to their homes, and its host has nothing of it any more. */
+    void leave(Guest guest, String to) {
         String from = guest.host();
+        hosts.put(guest, new TreeSet<>(List.of(from, to)));
         guest.end();
         await(
                 "the pages of " + guest.space() + " are at their homes",
                 60,
-                () -> state(from, guest.space()).equals("ended"));
-        await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
-        attach(guest, to, "\"localBytes\":%d".formatted(128 * 4096L));
-        compare(guest);
+                () -> operator.state(from, guest.space()).equals("ended"));
+        await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
     }
 
-    /** The nodes that the coordinator takes to have failed. */
-    private void judge() {
-        while (true) {
-            try {
-                for (io.farpage.coordinator.model.Node node : client.nodes()) {
-                    if (node.status() == NodeStatus.FAILED) {
-                        verdicts.failed(node.id());
-                    }
-                }
-            } catch (CoordinatorException e) {
-                // It is looked at again soon.
+    /**
+     * A guest's host dies, or its agent stands still while the guest runs; another host takes the space over.
+     *
+     * @return whether that was possible: everything else is well, and no page is lost with that host
+     */
+    boolean takeOver(Guest guest) throws Exception {
+        Cluster.Host from = cluster.host(guest.host());
+        Cluster.Host to = cluster.host(anyHost());
+        boolean isAlone = hosts.entrySet().stream()
+                .noneMatch(each -> each.getKey() != guest && each.getValue().contains(from.id()));
+        if (from == to || faults.isFailing() || !isAlone || !operator.isSpare(from) || faults.isFailing()) {
+            return false;
+        }
+        hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        verdicts.excuse(from.id(), 60 * SECOND);
+        boolean dies = engine.oneIn(2);
+        Runnable keepsDown = () -> {};
+        if (dies) {
+            if (!operator.kill(from)) {
+                return false;
             }
-            engine.pause(SECOND / 4);
+            guest.process().kill();
+        } else {
+            keepsDown = () -> from.process().standStill(2 * SECOND);
         }
+        faults.failed();
+        engine.trail().count("space taken over");
+        note("%s %s under guest %s, which %s takes over"
+                .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
+        keepsDown.run();
+        GuestKernel left = guest.abandon();
+        attach(guest, to.id(), "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)), keepsDown);
+        hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        compare(guest);
+        if (dies) {
+            cluster.start(from);
+        } else {
+            engine.pause(engine.between(0, 3 * SECOND));
+            left.end();
+            await(guest.space() + " is removed from " + from.id(), 60, () -> operator.delete(from.id(), guest.space()));
+        }
+        hosts.put(guest, Set.of(to.id()));
+        faults.mended();
+        return true;
     }
 
-    private long activeNodes() {
-        try {
-            return client.nodes().stream()
-                    .filter(node -> node.status() == NodeStatus.ACTIVE)
-                    .count();
-        } catch (CoordinatorException e) {
-            return 0;
-        }
-    }
-
-    private void attach(String on, String space, int pages, int local, int slices) throws Exception {
-        Guest guest = new Guest(space, pages, 3, slices);
-        guests.add(guest);
-        attach(guest, on, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, local * 4096L));
+    /** The space of a guest that runs is deleted by force. */
+    void deleteUnder(Guest guest) {
+        engine.trail().count("space deleted under its guest");
+        note("space %s is deleted under its guest".formatted(guest.space()));
+        guest.mayLose(_ -> true);
+        await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
+        engine.pause(engine.between(0, SECOND));
+        stop(guest);
+        guest.end();
+        await(guest.space() + " is removed from " + guest.host(), 60, () -> operator.delete(guest.host(), guest.space()));
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {
+        attach(guest, on, fields, () -> {});
+    }
+
+    /** @param meanwhile done again and again until the host accepts */
+    private void attach(Guest guest, String on, String fields, Runnable meanwhile) throws Exception {
         String space = guest.space();
+        hosts.put(guest, Set.of(on));
         long end = engine.now() + 60 * SECOND;
         String answer = "";
         // After a lost answer the guest waits for its VMM already.
-        while (!answer.startsWith("200") && !state(on, space).equals("waiting")) {
+        while (!answer.startsWith("200") && !operator.state(on, space).equals("waiting")) {
             if (engine.now() >= end) {
                 engine.fail("guest %s is not attached on %s within 60 s: %s".formatted(space, on, answer));
             }
             engine.pause(SECOND / 20);
+            meanwhile.run();
             try {
-                answer = put(on, space, fields);
+                answer = operator.put(on, space, fields);
             } catch (IOException e) {
                 answer = e.toString();
             }
@@ -301,50 +336,6 @@ public final class Scenario {
         if (!guest.start(on, vmm, cluster.socket(space))) {
             engine.fail("no agent listens for the memory of " + space);
         }
-    }
-
-    String state(String on, String space) {
-        try {
-            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
-            Matcher state = STATE.matcher(answer.body());
-            return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
-        } catch (IOException e) {
-            return e.toString();
-        }
-    }
-
-    /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
-    boolean delete(String on, String space) {
-        try {
-            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                            .DELETE())
-                    .statusCode();
-            return status == 204 || status == 404;
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private String url(String on, String space) {
-        return "http://" + cluster.host(on).address() + ":1/api/v1/spaces/" + space;
-    }
-
-    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
-        try {
-            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
-                    .get(5, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException | InterruptedException e) {
-            throw new IOException(e);
-        }
-    }
-
-    private String put(String on, String space, String fields) throws IOException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                .header("Content-Type", "application/json")
-                .PUT(HttpRequest.BodyPublishers.ofString(
-                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
-        HttpResponse<String> answer = send(request);
-        return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

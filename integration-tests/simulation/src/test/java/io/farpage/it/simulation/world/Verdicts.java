@@ -1,8 +1,16 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
+import io.farpage.it.simulation.verbs.Fabric;
+import io.farpage.rest.Json;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -62,10 +70,37 @@ final class Verdicts {
         }
     }
 
-    /** The coordinator takes a node to have failed. */
-    void failed(String node) {
-        if (!isExcused(node) && !isCoordinatorExcused()) {
-            engine.fail("node " + node + " is taken to have failed, and has no fault");
+    /**
+     * A home has refused a request for its key. That is a fault if it is a WRITE to frames that were given up
+     * meanwhile: only a node that has nothing under way to them lets them go. A node that is cut off may have requests
+     * under way, and a node that pulls from a home of a space that is deleted, or with the keys of an attachment that
+     * ends; their link breaks, which is a reason to drop a home.
+     */
+    void refused(Fabric.Refusal refusal) {
+        if (refusal.isWrite()
+                && refusal.revokedBy().filter("releases"::equals).isPresent()) {
+            engine.fail("%s writes to frames that %s has given up".formatted(refusal.by(), refusal.home()));
         }
+        excuse(refusal.home().name(), 0);
+        excuse(refusal.by().name(), 0);
+    }
+
+    /** Rows that the coordinator has changed: of nodes that it takes to have failed. */
+    void committed(List<Replaced> rows) {
+        for (Replaced row : rows) {
+            if (row.table() == Table.NODES
+                    && hasFailed(row.after())
+                    && !hasFailed(row.before())
+                    && !isExcused(row.key())
+                    && !isCoordinatorExcused()) {
+                engine.fail("node " + row.key() + " is taken to have failed, and has no fault");
+            }
+        }
+    }
+
+    private static boolean hasFailed(Optional<String> row) {
+        return row.map(text -> Json.LENIENT.readValue(text, Node.class).status())
+                .filter(NodeStatus.FAILED::equals)
+                .isPresent();
     }
 }

@@ -1,0 +1,88 @@
+package io.farpage.it.simulation.engine;
+
+import io.farpage.coordinator.store.Store;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Sockets;
+import io.javalin.Javalin;
+import java.lang.reflect.Proxy;
+import java.net.InetSocketAddress;
+import java.net.http.HttpClient;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.eclipse.jetty.io.EndPoint;
+import org.jspecify.annotations.Nullable;
+
+/** HTTP, the store and the kernel, in place of what is outside of a process; and methods of the project that ask for what is not simulated. */
+@SuppressWarnings("unchecked")
+public final class WorldHooks {
+    private WorldHooks() {}
+
+    private static Engine engine() {
+        return Engine.get();
+    }
+
+    public static HttpClient.Builder httpClient() {
+        return SimulatedHttp.builder();
+    }
+
+    public static Javalin start(Javalin app) {
+        SimulatedHttp.serve(engine().running(), app);
+        return app;
+    }
+
+    public static Javalin stop(Javalin app) {
+        SimulatedHttp.end(engine().running());
+        return app;
+    }
+
+    public static Store openStore(Path directory) {
+        return SimulatedStore.open(directory);
+    }
+
+    public static void setBlocking(Errno errno, int fd, boolean blocking) {
+        if (!Descriptors.isSimulated(fd)) {
+            Sockets.setBlocking(errno, fd, blocking);
+        }
+    }
+
+    public static void closeDescriptor(Errno errno, int fd) {
+        if (!Descriptors.isSimulated(fd)) {
+            FileIo.close(errno, fd);
+        }
+    }
+
+    public static Object noConnectors(Object app) {
+        return List.of();
+    }
+
+    public static Object endPoint(Object context) {
+        return Proxy.newProxyInstance(
+                EndPoint.class.getClassLoader(),
+                new Class<?>[] {EndPoint.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "getIdleTimeout" -> 30_000L;
+                    case "getRemoteSocketAddress" -> new InetSocketAddress("127.0.0.1", 1);
+                    default -> null;
+                });
+    }
+
+    public static void nothing(Object self) {}
+
+    public static Object noObstacle(int process, Object slices) {
+        return Optional.empty();
+    }
+
+    public static boolean no(int process, Object slices) {
+        return false;
+    }
+
+    public static @Nullable Object never(Object task, long time, Object unit) {
+        return null;
+    }
+
+    public static Object noGroups(int process) {
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,192 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.store.Table;
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
+import io.farpage.it.simulation.verbs.ExportedFrames;
+import io.farpage.rest.Json;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
+ * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
+ * no home that has not joined it.
+ */
+final class FrameRules {
+    /** A region whose range is released while it is being registered is deregistered at once. */
+    private static final long REGISTERING_NANOS = 2_000_000;
+
+    private final Engine engine;
+    private final Cluster cluster;
+    /** By row. */
+    private final Map<String, List<Claim>> claims = new HashMap<>();
+    /** The pool that each node is registered with. */
+    private final Map<String, String> pools = new HashMap<>();
+    /** Nodes whose leases have run out. */
+    private final Set<String> failed = new HashSet<>();
+
+
+    /** Frames that a space has, or had and that are not given back. */
+    private record Claim(String node, String pool, long offset, long length, long space) {
+        boolean overlaps(Claim other) {
+            return node.equals(other.node)
+                    && pool.equals(other.pool)
+                    && offset < other.offset + other.length
+                    && other.offset < offset + length;
+        }
+
+        @Override
+        public String toString() {
+            return "%d bytes at %d of the pool of %s".formatted(length, offset, node);
+        }
+    }
+
+    FrameRules(Engine engine, Cluster cluster) {
+        this.engine = engine;
+        this.cluster = cluster;
+    }
+
+    /** Rows that a commit has changed. */
+    void check(List<Replaced> rows) {
+        Map<String, Replaced> last = new LinkedHashMap<>();
+        for (Replaced row : rows) {
+            if (row.table() == Table.EXTENTS) {
+                homesHaveJoined(row);
+            } else if (row.table() == Table.NODES) {
+                row.after().ifPresent(this::isNode);
+            }
+            if (row.table() == Table.EXTENTS || row.table() == Table.RELEASES) {
+                last.put(row.table() + " " + row.key(), row);
+            }
+        }
+        List<Claim> gone = new ArrayList<>();
+        List<Claim> fresh = new ArrayList<>();
+        Map<String, List<Claim>> after = new HashMap<>();
+        last.forEach((key, row) -> {
+            Optional.ofNullable(claims.remove(key)).ifPresent(gone::addAll);
+            row.after().ifPresent(text -> after.put(key, claims(row, text)));
+        });
+        after.values().forEach(fresh::addAll);
+        for (Claim one : fresh) {
+            if (Stream.concat(all(), gone.stream()).noneMatch(one::overlaps)) {
+                isBlank(one, "begins to be of space " + one.space());
+            }
+        }
+        claims.putAll(after);
+        for (Claim one : gone) {
+            if (all().noneMatch(one::overlaps)) {
+                isBlank(one, "is not of space " + one.space() + " any more");
+            }
+        }
+        for (Claim one : fresh) {
+            all().filter(other -> other.space() != one.space() && other.overlaps(one))
+                    .findFirst()
+                    .ifPresent(other -> engine.fail(
+                            "%s are of space %d and of space %d".formatted(one, one.space(), other.space())));
+        }
+    }
+
+    private void isNode(String text) {
+        Node node = Json.LENIENT.readValue(text, Node.class);
+        pools.put(node.id(), node.poolId().toString());
+        if (node.status() == NodeStatus.FAILED) {
+            failed.add(node.id());
+        } else {
+            failed.remove(node.id());
+        }
+    }
+
+    private Stream<Claim> all() {
+        return claims.values().stream().flatMap(List::stream);
+    }
+
+    private static List<Claim> claims(Replaced row, String text) {
+        if (row.table() == Table.RELEASES) {
+            Release release = Json.LENIENT.readValue(text, Release.class);
+            return List.of(new Claim(
+                    row.key().substring(0, row.key().indexOf('/')),
+                    release.incarnation().toString(),
+                    release.offset(),
+                    release.length(),
+                    release.space()));
+        }
+        long space = Long.parseLong(row.key());
+        List<Claim> all = new ArrayList<>();
+        for (Extent extent : extents(text)) {
+            extent.places()
+                    .map(home -> new Claim(
+                            home.node(), home.incarnation().toString(), home.offset(), extent.count() * 4096, space))
+                    .forEach(all::add);
+        }
+        return all;
+    }
+
+    private static List<Extent> extents(String text) {
+        return Json.LENIENT.readValue(text, State.Extents.class).list();
+    }
+
+    private void homesHaveJoined(Replaced row) {
+        if (row.before().isEmpty() || row.after().isEmpty()) {
+            return;
+        }
+        Map<Long, Extent> before = new HashMap<>();
+        extents(row.before().get()).forEach(extent -> before.put(extent.firstPage(), extent));
+        for (Extent now : extents(row.after().get())) {
+            Extent then = before.get(now.firstPage());
+            if (then != null) {
+                keepsWhatLives(then, now, row.key());
+            }
+            for (ExtentHome home : now.homes()) {
+                if (then == null || then.targets().noneMatch(home::equals)) {
+                    engine.fail("node %s is a home of the extent at page %d of space %s, which it has not joined"
+                            .formatted(home.node(), now.firstPage(), row.key()));
+                }
+            }
+        }
+    }
+
+    /** A home that joins takes the place of one that has failed, not of one that is alive. */
+    private void keepsWhatLives(Extent then, Extent now, String space) {
+        boolean isPromoted = then.joining().filter(now.homes()::contains).isPresent();
+        boolean hasFailed = now.homes().stream().anyMatch(home -> failed.contains(home.node()));
+        for (ExtentHome home : then.homes()) {
+            if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
+                engine.fail("node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
+                        .formatted(home.node(), now.firstPage(), space));
+            }
+        }
+    }
+
+    private void isBlank(Claim claim, String why) {
+        Cluster.Host host = cluster.host(claim.node());
+        Optional<ExportedFrames> frames = cluster.fabric().framesOf(host.address());
+        if (!host.runs() || frames.isEmpty() || !claim.pool().equals(pools.get(claim.node()))) {
+            return;
+        }
+        long found = frames.get().firstByteOf(claim.offset(), claim.length());
+        if (found >= 0) {
+            engine.fail("%s %s, and the byte at %d is not zero".formatted(claim, why, found));
+        }
+        long moment = engine.now() - REGISTERING_NANOS;
+        if (host.process().ranSince(moment - 1_000_000_000)) {
+            frames.get().keysTo(claim.offset(), claim.length(), moment).stream()
+                    .min(Comparator.naturalOrder())
+                    .ifPresent(key -> engine.fail("%s %s, and there is %s".formatted(claim, why, key)));
+        }
+    }
+}

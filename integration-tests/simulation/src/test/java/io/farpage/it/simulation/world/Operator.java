@@ -1,0 +1,174 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.simulation.engine.Node;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What an operator asks the coordinator and the agents, and does to their processes. */
+final class Operator {
+    private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
+    private static final String COORDINATOR = "http://" + Cluster.COORDINATOR + ":7400";
+
+    private final Cluster cluster;
+    private final CoordinatorClient client = new CoordinatorClient(URI.create(COORDINATOR), Duration.ofSeconds(5));
+    private final HttpClient http = HttpClient.newBuilder().build();
+    private final Map<String, Incarnation> killed = new HashMap<>();
+
+    Operator(Cluster cluster) {
+        this.cluster = cluster;
+    }
+
+    CoordinatorClient client() {
+        return client;
+    }
+
+    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
+    boolean kill(Cluster.Host host) {
+        try {
+            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
+        } catch (CoordinatorException e) {
+            return false;
+        }
+        host.process().kill();
+        return true;
+    }
+
+    /**
+     * Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator
+     * knows of every agent that was killed.
+     */
+    boolean isWhole() {
+        try {
+            for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                if (node.incarnation().equals(killed.get(node.id()))) {
+                    return false;
+                }
+            }
+            for (Space space : client.spaces()) {
+                SpaceExtents extents = client.extents(Long.toString(space.id())).orElseThrow();
+                if (space.deleting()) {
+                    continue;
+                }
+                if (extents.isMoving() || extents.extents().stream().anyMatch(extents::isDegraded)) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    boolean areAllActive() {
+        try {
+            return client.nodes().stream()
+                            .filter(node -> node.status() == NodeStatus.ACTIVE)
+                            .count()
+                    == cluster.hosts().size();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Whether every page that a host has is at another host that runs, and the coordinator knows who runs. */
+    boolean isSpare(Cluster.Host host) {
+        try {
+            Map<String, Incarnation> pools = new HashMap<>();
+            for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                if (node.incarnation().equals(killed.get(node.id()))) {
+                    return false;
+                }
+                pools.put(node.id(), node.poolId());
+            }
+            for (Space space : client.spaces()) {
+                for (Extent extent :
+                        client.extents(Long.toString(space.id())).orElseThrow().extents()) {
+                    if (extent.homes().stream()
+                            .noneMatch(home -> !home.node().equals(host.id())
+                                    && cluster.host(home.node()).runs()
+                                    && home.incarnation().equals(pools.get(home.node())))) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        } catch (CoordinatorException | NoSuchElementException e) {
+            return false;
+        }
+    }
+
+    String state(String on, String space) {
+        try {
+            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
+            Matcher state = STATE.matcher(answer.body());
+            return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
+    boolean delete(String on, String space) {
+        try {
+            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                            .DELETE())
+                    .statusCode();
+            return status == 204 || status == 404;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private String url(String on, String space) {
+        return "http://" + cluster.host(on).address() + ":1/api/v1/spaces/" + space;
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
+        try {
+            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+                    .get(5, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException | InterruptedException e) {
+            throw new IOException(e);
+        }
+    }
+
+    String put(String on, String space, String fields) throws IOException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                .header("Content-Type", "application/json")
+                .PUT(HttpRequest.BodyPublishers.ofString(
+                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
+        HttpResponse<String> answer = send(request);
+        return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
+    }
+
+    /** Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has. */
+    boolean deleteByForce(String space) {
+        try {
+            int status = send(HttpRequest.newBuilder(URI.create(COORDINATOR + "/api/v1/spaces/" + space + "?force=true"))
+                            .DELETE())
+                    .statusCode();
+            return status < 300 || status == 404;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.it.simulation.engine.Engine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * What differs in kind from seed to seed, so that each looks into another corner: which faults come, and how often; how
+ * large and how busy guests are; how fast homes pull. Few kinds of faults at a time leave more members without an excuse.
+ *
+ * @param faults the kinds that come, some several times, which makes them more frequent
+ * @param pause nanoseconds between two faults, at most
+ * @param repairRate bytes a second that a home pulls
+ * @param nodes agents
+ * @param churns guests that come and go at a time
+ * @param threads of each guest
+ * @param pace nanoseconds between two operations of a thread, at most; where it is long, a page that is wrong stays so
+ * @param localPages that a guest may have resident beyond the least that is possible
+ */
+record Variant(
+        List<String> faults,
+        long pause,
+        long repairRate,
+        int nodes,
+        int churns,
+        int threads,
+        long pace,
+        int localPages) {
+    static final List<String> KINDS = List.of(
+            "still",
+            "thread",
+            "kill",
+            "coordinator",
+            "http",
+            "cut",
+            "late",
+            "twice",
+            "slow",
+            "store",
+            "clock",
+            "drain",
+            "takeover",
+            "delete");
+
+    /** Copies the list. */
+    Variant {
+        faults = List.copyOf(faults);
+    }
+
+    static Variant of(Engine engine, Map<String, String> options) {
+        List<String> drawn = new ArrayList<>();
+        int kinds = engine.oneIn(4) ? KINDS.size() : 1 + engine.random().nextInt(4);
+        while (drawn.size() < kinds) {
+            drawn.add(KINDS.get(engine.random().nextInt(KINDS.size())));
+        }
+        if (engine.oneIn(2)) {
+            drawn.add("drain");
+        }
+        if (engine.oneIn(2)) {
+            drawn.add("kill");
+        }
+        double pause = List.of(0.5, 1.0, 3.0, 6.0).get(engine.random().nextInt(4));
+        int rate = List.of(100 << 20, 4 << 20, 1 << 20, 256 << 10)
+                .get(engine.random().nextInt(4));
+        int nodes = 4 + engine.random().nextInt(2);
+        int churns = 1 + engine.random().nextInt(3);
+        int threads = engine.oneIn(4) ? 16 : 2 + engine.random().nextInt(3);
+        int pace = List.of(3, 30, 300).get(engine.random().nextInt(3));
+        int local = List.of(0, 32, 96).get(engine.random().nextInt(3));
+        return new Variant(
+                options.containsKey("faults") ? List.of(options.get("faults").split(",")) : drawn,
+                (long) (Double.parseDouble(options.getOrDefault("pause", Double.toString(pause))) * 1e9),
+                Long.parseLong(options.getOrDefault("repair-rate", Integer.toString(rate))),
+                Integer.parseInt(options.getOrDefault("nodes", Integer.toString(nodes))),
+                Integer.parseInt(options.getOrDefault("churns", Integer.toString(churns))),
+                Integer.parseInt(options.getOrDefault("threads", Integer.toString(threads))),
+                (long) (Double.parseDouble(options.getOrDefault("pace", Integer.toString(pace))) * 1e6),
+                Integer.parseInt(options.getOrDefault("local-pages", Integer.toString(local))));
+    }
+
+    /** Whether spaces are taken over from hosts that die or stand still. */
+    boolean hasTakeovers() {
+        return faults.contains("takeover");
+    }
+
+    /** Whether spaces are deleted under guests. */
+    boolean hasDeletions() {
+        return faults.contains("delete");
+    }
+
+    /** The faults that come by themselves, whatever the guests do. */
+    List<String> spontaneous() {
+        return faults.stream()
+                .filter(kind -> !List.of("none", "takeover", "delete").contains(kind))
+                .toList();
+    }
+
+    /** As options of the command line, which make any seed one of this kind. */
+    @Override
+    public String toString() {
+        return String.format(
+                Locale.ROOT,
+                "--faults %s --pause %.1f --repair-rate %d --nodes %d --churns %d --threads %d --pace %.0f --local-pages %d",
+                String.join(",", faults),
+                pause / 1e9,
+                repairRate,
+                nodes,
+                churns,
+                threads,
+                pace / 1e6,
+                localPages);
+    }
+}

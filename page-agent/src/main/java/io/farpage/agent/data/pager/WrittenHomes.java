@@ -69,7 +69,12 @@ final class WrittenHomes {
 
     /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
     boolean isAway(Home one) {
-        return !one.isUp() || isSilent(one);
+        return isDown(one) || isSilent(one);
+    }
+
+    /** A link that is switched to another device takes nothing for a moment, and is not down. */
+    private static boolean isDown(Home one) {
+        return !one.isUp() && !one.link().isSwitching();
     }
 
     private boolean isSilent(Home one) {
@@ -111,7 +116,7 @@ final class WrittenHomes {
     /** Reports a home of several whose link is down, or that has not answered for long. */
     private void report(int extent, int copy, Home one) {
         if (homes.copies(extent) > 1) {
-            if (!one.isUp()) {
+            if (isDown(one)) {
                 suspect(extent, copy, false);
             } else if (isSilent(one)) {
                 suspect(extent, copy, true);
@@ -121,19 +126,25 @@ final class WrittenHomes {
 
     /**
      * Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up.
-     * That its link is down says nothing while this process has not had that time since it stood still.
+     * That its link is down says nothing while this process has not had that time since it stood still, or the link is
+     * being switched.
      */
     void suspect(int extent, int copy, boolean silent) {
         Home one = homes.home(extent, copy);
         long now = clock.getAsLong();
         if (one == null
                 || (one.link().connections() == 0 && now - startedAt < FailureDetector.FIRST_LINK_NANOS)
-                || (!silent && silence.hasStoodStillWithin(mirroring.dropNanos()))
+                || (!silent && mayComeBack(one))
                 || !isAnotherWell(extent, one)
                 || !one.suspect(now, FailureDetector.REPEAT_NANOS)) {
             return;
         }
         mirroring.suspect(homes.name(extent, copy), homes.incarnation(extent, copy), silent);
+    }
+
+    /** Whether the link of a home is not up for a reason that is none of the home's. */
+    private boolean mayComeBack(Home one) {
+        return one.link().isSwitching() || silence.hasStoodStillWithin(mirroring.dropNanos());
     }
 
     private boolean isAnotherWell(int extent, Home than) {

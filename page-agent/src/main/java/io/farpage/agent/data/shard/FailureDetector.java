@@ -16,7 +16,8 @@ import java.util.concurrent.TimeUnit;
  *   <li>{@code mirror.drop_after}, 1 s: a home of several that has completed nothing for so long is to be dropped;
  *   <li>a link that is down: its home is to be dropped at once, unless this process stood still within the last
  *       {@code mirror.drop_after} ({@link SilenceClock#hasStoodStillWithin}), since then the peer may have given the
- *       link up for that reason, and another is made;
+ *       link up for that reason, and another is made; a link that is {@link PeerLink#isSwitching() switched} to
+ *       another device is not down;
  *   <li>{@link #FIRST_LINK_NANOS}, 10 s: a link that was never up since the pager began has so long to come up;
  *   <li>{@link #REPEAT_NANOS}, 100 ms: while a failure lasts, it is told again after this time.
  * </ul>

@@ -70,6 +70,14 @@ public final class PeerLink {
         return phase == LinkPhase.UP;
     }
 
+    /**
+     * Whether nothing is posted until what is under way has completed, since another queue pair, which is up, is used
+     * then. A link that is too long about it breaks. The shard's thread only.
+     */
+    public boolean isSwitching() {
+        return phase == LinkPhase.SWITCHING;
+    }
+
     /** Whether there is a queue pair. */
     boolean isConnected() {
         return connection != null;

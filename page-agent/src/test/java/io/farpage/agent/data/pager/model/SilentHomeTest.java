@@ -44,15 +44,20 @@ class SilentHomeTest {
     private final RecordingKernel kernel = new RecordingKernel();
     private final List<String> suspicions = new ArrayList<>();
     private long now = 1_000 * MILLISECOND;
+    private @Nullable Pager pager;
     private @Nullable SimulatedQueuePair queuePair;
     private int attempts;
-    private final Shard shard =
-            new Shard(List.of(home.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
+    /** The same home over another device. */
+    private final SimulatedNetwork better = new SimulatedNetwork("home", PAGES, Memory.PAGE);
+
+    private final Shard shard = new Shard(
+            List.of(home.rail(), better.rail()), Arena.ofAuto().allocate(2 * PoolHeader.BYTES), () -> now, () -> {});
 
     @BeforeEach
     void beginWrite() {
         ModelPool.reset(setup);
         Pager pager = serve();
+        this.pager = pager;
         connect();
         for (int page = 0; page < 4; page++) {
             store(page);
@@ -205,6 +210,30 @@ class SilentHomeTest {
         breakLink();
         run(DROP_AFTER + 200 * MILLISECOND);
         assertEquals("home is down", suspicions.getFirst());
+    }
+
+    /** Nothing is posted on a link that waits for its last WRITE to move to another device. */
+    @Test
+    void shouldNotSuspectAHomeWhoseLinkIsSwitched() {
+        Pager served = Objects.requireNonNull(pager);
+        PeerLink trial = new PeerLink("home");
+        shard.submit(new ShardCommand.Install(
+                trial,
+                new Connection(better.connect(), better.rail(), SimulatedNetwork.INCARNATION, better.memory(), 2)));
+        runUntil(() -> !better.underWay().isEmpty());
+        better.complete();
+        runUntil(() -> trial.phase() == LinkPhase.UP);
+        served.resize(PAGES);
+        store(8);
+        shard.submit(new ShardCommand.Switch(link, trial));
+        served.resize(2);
+        run(DROP_AFTER / 2);
+        assertEquals(LinkPhase.SWITCHING, link.phase());
+        assertEquals(List.of(), suspicions);
+        completeAll();
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        run(DROP_AFTER / 2);
+        assertEquals(List.of(), suspicions);
     }
 
     private void cycle() {

@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
+import java.lang.invoke.VarHandle;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -187,6 +188,12 @@ final class Flush {
             incomplete = true;
             return 1;
         }
+        for (int page = first; page < first + filled; page++) {
+            table.set(page, PageTable.HAS_REMOTE_COPY);
+        }
+        // A process that adopts the table must know of every page that a home may have, also of one that the memory
+        // file does not have, which it takes for zeros.
+        VarHandle.storeStoreFence();
         return switch (writeBack.write(Transfer.Kind.FLUSH, first, filled, 0)) {
             case NO_SLOT -> {
                 writeBack.release(0, filled);

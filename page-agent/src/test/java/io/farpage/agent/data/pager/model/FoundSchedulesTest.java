@@ -351,4 +351,19 @@ final class FoundSchedulesTest {
                         "w1/4 r . . . . g1 . . . . . g . . . . . . z0/4 . . . . . . . . . . . . . . . . . . . . . g . . . . . . c r0/1"
                                 + " . . . . . . . . . . . . . . . . . . c1 . . . . . . . . . . . . . . . . . . . c c1 . . K1"));
     }
+
+    /**
+     * The VMM was killed while it gave a dirty page up, and the agent while it wrote what the VMM had left home. Its
+     * successor took the page, which the memory file did not have, for zeros that no home has an older version of. The
+     * homes had a part of the WRITE, or none, and the tags were those of the WRITE: the next guest could not open it.
+     */
+    @Test
+    void shouldWriteZerosOfAPageThatWasWrittenHomeWhenTheAgentWasKilled() {
+        Replay.run(
+                new Setup(24, 0, 7, 21, 4, 4, 16).with(Feature.MIRRORED, Feature.SEALED, Feature.KEPT),
+                World.LONG_NANOS,
+                Step.parse(
+                        "w6/9 w3/20 z2/13 r0/10 D4/11 w5/6 . . . . . . . . g4 . . D1/15 . . . . . . . . . g1 . . . . ."
+                                + " . . . e . . . . . . . . . K1"));
+    }
 }

@@ -276,7 +276,7 @@ public final class Hosting implements AutoCloseable {
         }
     }
 
-    /** Transfers of this node to its own pool end when it detaches. */
+    /** Whether this process carries a fence out. Transfers of this node to its own pool end when it detaches. */
     private boolean isOfThisProcess(Fence fence) {
         return fence.homeIncarnation().equals(home.incarnation())
                 && !fence.node().equals(fence.home());

@@ -227,6 +227,12 @@ final class AdoptionsTest {
         Deadlines.join("the end of the thread", Deadlines.SHORT, keeperThread);
     }
 
+    /** The guest counts as adopted just before its pager is on the shard. */
+    private void awaitServed() {
+        Deadlines.await("the pager on the shard", Deadlines.SHORT)
+                .until(() -> loop.shard().doWork() > 0);
+    }
+
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
     @Test
     void shouldAdoptGuestOnceThoughShardDoesNotAnswer() {
@@ -234,7 +240,7 @@ final class AdoptionsTest {
         Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
         assertEquals(1, pagers.get());
         assertEquals(0, guests.unserved());
-        assertTrue(loop.shard().doWork() > 0, "the pager is served");
+        awaitServed();
         assertEquals(1, guests.traced().size());
     }
 
@@ -250,7 +256,7 @@ final class AdoptionsTest {
         assertEquals(List.of(space), guests.adopted());
         Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
         assertEquals(2, pagers.get());
-        assertTrue(loop.shard().doWork() > 0);
+        awaitServed();
     }
 
     @Test

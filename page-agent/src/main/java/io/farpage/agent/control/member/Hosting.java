@@ -293,7 +293,7 @@ public final class Hosting implements AutoCloseable {
     /** The thread goes on with what has waited for this. */
     private CompletableFuture<Void> noted(CompletableFuture<Void> event) {
         if (!event.isDone()) {
-            event.thenRun(() -> {
+            var _ = event.thenRun(() -> {
                 settled = true;
                 thread.wake();
             });

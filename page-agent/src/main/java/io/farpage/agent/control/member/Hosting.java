@@ -276,7 +276,7 @@ public final class Hosting implements AutoCloseable {
         }
     }
 
-    /** Transfers of this node to its own pool end when it detaches. */
+    /** Whether this process carries a fence out. Transfers of this node to its own pool end when it detaches. */
     private boolean isOfThisProcess(Fence fence) {
         return fence.homeIncarnation().equals(home.incarnation())
                 && !fence.node().equals(fence.home());
@@ -293,7 +293,7 @@ public final class Hosting implements AutoCloseable {
     /** The thread goes on with what has waited for this. */
     private CompletableFuture<Void> noted(CompletableFuture<Void> event) {
         if (!event.isDone()) {
-            event.thenRun(() -> {
+            var _ = event.thenRun(() -> {
                 settled = true;
                 thread.wake();
             });

@@ -227,6 +227,12 @@ final class AdoptionsTest {
         Deadlines.join("the end of the thread", Deadlines.SHORT, keeperThread);
     }
 
+    /** The guest counts as adopted just before its pager is on the shard. */
+    private void awaitServed() {
+        Deadlines.await("the pager on the shard", Deadlines.SHORT)
+                .until(() -> loop.shard().doWork() > 0);
+    }
+
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
     @Test
     void shouldAdoptGuestOnceThoughShardDoesNotAnswer() {

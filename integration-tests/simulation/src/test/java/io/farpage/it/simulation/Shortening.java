@@ -28,8 +28,7 @@ final class Shortening {
      * @param simulation runs the seed that has failed with the given options
      * @param budget nanoseconds that it may take
      */
-    Shortening(
-            Function<Map<String, String>, Simulation.Outcome> simulation, Map<String, String> options, long budget) {
+    Shortening(Function<Map<String, String>, Simulation.Outcome> simulation, Map<String, String> options, long budget) {
         this.simulation = simulation;
         this.options = options;
         end = System.nanoTime() + budget;
@@ -78,7 +77,8 @@ final class Shortening {
 
     private String named() {
         return options.entrySet().stream()
-                .filter(each -> !List.of("seed", "runs", "shorten", "go-on", "without").contains(each.getKey()))
+                .filter(each ->
+                        !List.of("seed", "runs", "shorten", "go-on", "without").contains(each.getKey()))
                 .sorted(Map.Entry.comparingByKey())
                 .map(each -> "--" + each.getKey() + " " + each.getValue() + " ")
                 .collect(Collectors.joining());

@@ -171,7 +171,10 @@ final class SimulatedDevice implements Device {
     void remove(SimulatedDomain.Region region) {
         revoked.put(
                 region.rkey(),
-                new Revoked(region.length(), Engine.get().now(), Thread.currentThread().getName()));
+                new Revoked(
+                        region.length(),
+                        Engine.get().now(),
+                        Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

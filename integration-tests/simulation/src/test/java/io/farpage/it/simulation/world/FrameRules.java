@@ -40,7 +40,6 @@ final class FrameRules {
     /** Nodes whose leases have run out. */
     private final Set<String> failed = new HashSet<>();
 
-
     /** Frames that a space has, or had and that are not given back. */
     private record Claim(String node, String pool, long offset, long length, long space) {
         boolean overlaps(Claim other) {
@@ -166,8 +165,9 @@ final class FrameRules {
         boolean hasFailed = now.homes().stream().anyMatch(home -> failed.contains(home.node()));
         for (ExtentHome home : then.homes()) {
             if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
-                engine.fail("node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
-                        .formatted(home.node(), now.firstPage(), space));
+                engine.fail(
+                        "node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
+                                .formatted(home.node(), now.firstPage(), space));
             }
         }
     }

@@ -77,8 +77,7 @@ final class Verdicts {
      * ends; their link breaks, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
-        if (refusal.isWrite()
-                && refusal.revokedBy().filter("releases"::equals).isPresent()) {
+        if (refusal.isWrite() && refusal.revokedBy().filter("releases"::equals).isPresent()) {
             engine.fail("%s writes to frames that %s has given up".formatted(refusal.by(), refusal.home()));
         }
         excuse(refusal.home().name(), 0);

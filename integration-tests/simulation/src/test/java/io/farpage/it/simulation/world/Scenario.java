@@ -269,6 +269,7 @@ public final class Scenario {
         }
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         verdicts.excuse(from.id(), 60 * SECOND);
+        verdicts.excuseDropsBy(from.id(), 60 * SECOND);
         boolean dies = engine.oneIn(2);
         Runnable keepsDown = () -> {};
         if (dies) {

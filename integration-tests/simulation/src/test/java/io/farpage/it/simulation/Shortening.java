@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -68,7 +69,7 @@ final class Shortening {
                 without.stream().map(String::valueOf).collect(Collectors.joining(",")));
     }
 
-    private Simulation.Outcome run(TreeSet<Integer> without) {
+    private Simulation.Outcome run(SortedSet<Integer> without) {
         Map<String, String> fewer = new HashMap<>(options);
         fewer.put("without", without.stream().map(String::valueOf).collect(Collectors.joining(",")));
         runs++;

@@ -73,8 +73,8 @@ final class SimulatedDevice implements Device {
         public List<Key> keys(long registeredBefore) {
             return regions.values().stream()
                     .filter(region -> region.isOfOthers() && region.since() < registeredBefore)
-                    .map(region -> new Key(
-                            region.address() - memory.address(), region.length(), region.since(), region.by()))
+                    .map(region ->
+                            new Key(region.address() - memory.address(), region.length(), region.since(), region.by()))
                     .filter(key -> key.reaches(0, memory.byteSize()))
                     .toList();
         }

@@ -194,13 +194,19 @@ final class FrameRules {
             if (frames.isEmpty() || !host.process().ranSince(moment - SETTLING_NANOS)) {
                 continue;
             }
-            List<Claim> own = all().filter(claim -> claim.node().equals(host.id())
-                            && claim.pool().equals(pools.get(host.id())))
+            List<Claim> own = all().filter(claim ->
+                            claim.node().equals(host.id()) && claim.pool().equals(pools.get(host.id())))
                     .toList();
             for (ExportedFrames.Key key : frames.get().keys(moment)) {
                 if (own.stream().noneMatch(claim -> key.reaches(claim.offset(), claim.length()))) {
-                    engine.fail("%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them at %.6f s"
-                            .formatted(key.length(), key.offset(), host.id(), key.by(), engine.secondsAt(key.since())));
+                    engine.fail(
+                            "%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them at %.6f s"
+                                    .formatted(
+                                            key.length(),
+                                            key.offset(),
+                                            host.id(),
+                                            key.by(),
+                                            engine.secondsAt(key.since())));
                 }
             }
         }

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -28,8 +29,7 @@ final class Shortening {
      * @param simulation runs the seed that has failed with the given options
      * @param budget nanoseconds that it may take
      */
-    Shortening(
-            Function<Map<String, String>, Simulation.Outcome> simulation, Map<String, String> options, long budget) {
+    Shortening(Function<Map<String, String>, Simulation.Outcome> simulation, Map<String, String> options, long budget) {
         this.simulation = simulation;
         this.options = options;
         end = System.nanoTime() + budget;
@@ -69,7 +69,7 @@ final class Shortening {
                 without.stream().map(String::valueOf).collect(Collectors.joining(",")));
     }
 
-    private Simulation.Outcome run(TreeSet<Integer> without) {
+    private Simulation.Outcome run(SortedSet<Integer> without) {
         Map<String, String> fewer = new HashMap<>(options);
         fewer.put("without", without.stream().map(String::valueOf).collect(Collectors.joining(",")));
         runs++;
@@ -78,7 +78,8 @@ final class Shortening {
 
     private String named() {
         return options.entrySet().stream()
-                .filter(each -> !List.of("seed", "runs", "shorten", "go-on", "without").contains(each.getKey()))
+                .filter(each ->
+                        !List.of("seed", "runs", "shorten", "go-on", "without").contains(each.getKey()))
                 .sorted(Map.Entry.comparingByKey())
                 .map(each -> "--" + each.getKey() + " " + each.getValue() + " ")
                 .collect(Collectors.joining());

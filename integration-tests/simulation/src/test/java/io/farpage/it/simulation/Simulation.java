@@ -121,8 +121,7 @@ public final class Simulation {
             failed += outcome.failed() ? 1 : 0;
             if (outcome.failed() && options.containsKey("shorten")) {
                 long budget = (long) (Double.parseDouble(options.get("shorten")) * 1e9);
-                System.out.println(
-                        new Shortening(fewer -> run(outcome.seed(), fewer), options, budget).of(outcome));
+                System.out.println(new Shortening(fewer -> run(outcome.seed(), fewer), options, budget).of(outcome));
             }
         }
         System.exit(failed == 0 ? 0 : 1);

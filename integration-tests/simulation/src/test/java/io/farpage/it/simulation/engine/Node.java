@@ -3,7 +3,6 @@ package io.farpage.it.simulation.engine;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Executor;
 
 /**
@@ -19,7 +18,7 @@ public final class Node {
     private final List<Runnable> onDeath = new ArrayList<>();
     private final Executor executor;
     /** What threads that stand still are to go on with. */
-    private final Map<Thread, List<Runnable>> stopped = new IdentityHashMap<>();
+    private final IdentityHashMap<Thread, List<Runnable>> stopped = new IdentityHashMap<>();
 
     private boolean dead;
     private long standsStillUntil;

@@ -16,7 +16,6 @@ public final class Guest {
     /** What threads store whose host the space was taken away from. */
     private static final long STALE = -1;
 
-
     private final Engine engine = Engine.get();
     private final int number = ++numbers;
     private final String space;
@@ -43,7 +42,6 @@ public final class Guest {
     private int life;
     /** Pages of which an earlier version may be the one that is found, since another host was cut off. */
     private final boolean[] unknown;
-
 
     /**
      * @param pace nanoseconds between two operations of a thread, at most; rarely longer
@@ -253,7 +251,7 @@ public final class Guest {
                 : value == STALE
                         ? "what a host stored that was cut off"
                         : "version %d of page %d of guest %d"
-                        .formatted(value & 0xFFFF_FFFFL, value >> 32 & 0xFF_FFFF, value >>> 56);
+                                .formatted(value & 0xFFFF_FFFFL, value >> 32 & 0xFF_FFFF, value >>> 56);
     }
 
     private void sigbus(int page, int current) {

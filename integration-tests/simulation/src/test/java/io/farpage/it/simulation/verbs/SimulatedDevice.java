@@ -70,17 +70,12 @@ final class SimulatedDevice implements Device {
         }
 
         @Override
-        public List<String> keysTo(long offset, long length, long registeredBefore) {
-            long first = memory.address() + offset;
+        public List<Key> keys(long registeredBefore) {
             return regions.values().stream()
                     .filter(region -> region.isOfOthers() && region.since() < registeredBefore)
-                    .filter(region -> region.address() < first + length && first < region.address() + region.length())
-                    .map(region -> "a key to %d bytes at %d, given at %.6f s by thread '%s'"
-                            .formatted(
-                                    region.length(),
-                                    region.address() - memory.address(),
-                                    Engine.get().secondsAt(region.since()),
-                                    region.by()))
+                    .map(region ->
+                            new Key(region.address() - memory.address(), region.length(), region.since(), region.by()))
+                    .filter(key -> key.reaches(0, memory.byteSize()))
                     .toList();
         }
     }
@@ -171,7 +166,10 @@ final class SimulatedDevice implements Device {
     void remove(SimulatedDomain.Region region) {
         revoked.put(
                 region.rkey(),
-                new Revoked(region.length(), Engine.get().now(), Thread.currentThread().getName()));
+                new Revoked(
+                        region.length(),
+                        Engine.get().now(),
+                        Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

@@ -221,7 +221,9 @@ final class SimulatedQueuePair implements QueuePair {
         long timeout =
                 (4_096L << options.retries().timeout()) * (options.retries().retryCnt() + 1L);
         engine.after(timeout, null, () -> expire(request, sentIn));
-        lastArrival = Math.max(lastArrival + 300, engine.now() + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow())));
+        lastArrival = Math.max(
+                lastArrival + 300,
+                engine.now() + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow())));
         travel(request, sentIn, lastArrival);
     }
 
@@ -334,7 +336,9 @@ final class SimulatedQueuePair implements QueuePair {
             return;
         }
         Engine engine = Engine.get();
-        lastAnswer = Math.max(lastAnswer + 300, engine.now() + device.fabric().delay(from, device.node().address()));
+        lastAnswer = Math.max(
+                lastAnswer + 300,
+                engine.now() + device.fabric().delay(from, device.node().address()));
         engine.at(lastAnswer, null, () -> {
             if (sentIn != generation || closed || state != QpState.RTS || request.answered) {
                 return;

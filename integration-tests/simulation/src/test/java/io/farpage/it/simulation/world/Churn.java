@@ -44,7 +44,8 @@ final class Churn {
 
     private void live(String space) throws Exception {
         int pages = 192 + 32 * engine.random().nextInt(6);
-        Guest guest = new Guest(space, pages, 2, scenario.variant().pace(), 1 + engine.random().nextInt(2));
+        Guest guest = new Guest(
+                space, pages, 2, scenario.variant().pace(), 1 + engine.random().nextInt(2));
         scenario.attach(guest, scenario.anyHost(), scenario.fields(guest, engine.oneIn(4) ? 3 : 2));
         run(guest);
         while (engine.oneIn(2) && !stopping) {

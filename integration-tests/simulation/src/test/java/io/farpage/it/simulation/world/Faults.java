@@ -179,7 +179,9 @@ final class Faults {
     private void killCoordinator() {
         if (cluster.coordinator().isPresent()) {
             long nanos = between(10 * MILLISECOND, 3 * SECOND);
-            note("coordinator killed", "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
+            note(
+                    "coordinator killed",
+                    "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
             verdicts.excuseCoordinator(nanos);
             cluster.coordinator().get().kill();
             failing("restart", nanos, cluster::startCoordinator);
@@ -261,10 +263,7 @@ final class Faults {
                 "what goes from %s to %s is late by up to %.3f s, for %.3f s"
                         .formatted(from.id(), to.size() > 1 ? "the others" : only.id(), most / 1e9, nanos / 1e9));
         to.forEach(host -> cluster.fabric().delay(from.address(), host.address(), most));
-        lasting(
-                "slow",
-                nanos,
-                () -> to.forEach(host -> cluster.fabric().hasten(from.address(), host.address())));
+        lasting("slow", nanos, () -> to.forEach(host -> cluster.fabric().hasten(from.address(), host.address())));
     }
 
     private void drain() {

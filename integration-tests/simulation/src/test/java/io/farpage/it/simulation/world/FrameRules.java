@@ -12,7 +12,6 @@ import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
 import io.farpage.it.simulation.verbs.ExportedFrames;
 import io.farpage.rest.Json;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -30,6 +29,8 @@ import java.util.stream.Stream;
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
     private static final long REGISTERING_NANOS = 2_000_000;
+    /** A process that stood still goes on with what it was about to do. */
+    private static final long SETTLING_NANOS = 1_000_000_000;
 
     private final Engine engine;
     private final Cluster cluster;
@@ -39,7 +40,6 @@ final class FrameRules {
     private final Map<String, String> pools = new HashMap<>();
     /** Nodes whose leases have run out. */
     private final Set<String> failed = new HashSet<>();
-
 
     /** Frames that a space has, or had and that are not given back. */
     private record Claim(String node, String pool, long offset, long length, long space) {
@@ -99,6 +99,7 @@ final class FrameRules {
                     .ifPresent(other -> engine.fail(
                             "%s are of space %d and of space %d".formatted(one, one.space(), other.space())));
         }
+        keysAreOfSpaces();
     }
 
     private void isNode(String text) {
@@ -166,8 +167,9 @@ final class FrameRules {
         boolean hasFailed = now.homes().stream().anyMatch(home -> failed.contains(home.node()));
         for (ExtentHome home : then.homes()) {
             if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
-                engine.fail("node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
-                        .formatted(home.node(), now.firstPage(), space));
+                engine.fail(
+                        "node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
+                                .formatted(home.node(), now.firstPage(), space));
             }
         }
     }
@@ -182,11 +184,31 @@ final class FrameRules {
         if (found >= 0) {
             engine.fail("%s %s, and the byte at %d is not zero".formatted(claim, why, found));
         }
+    }
+
+    /** Every key is to frames of a space. */
+    private void keysAreOfSpaces() {
         long moment = engine.now() - REGISTERING_NANOS;
-        if (host.process().ranSince(moment - 1_000_000_000)) {
-            frames.get().keysTo(claim.offset(), claim.length(), moment).stream()
-                    .min(Comparator.naturalOrder())
-                    .ifPresent(key -> engine.fail("%s %s, and there is %s".formatted(claim, why, key)));
+        for (Cluster.Host host : cluster.hosts()) {
+            Optional<ExportedFrames> frames = cluster.fabric().framesOf(host.address());
+            if (frames.isEmpty() || !host.process().ranSince(moment - SETTLING_NANOS)) {
+                continue;
+            }
+            List<Claim> own = all().filter(claim ->
+                            claim.node().equals(host.id()) && claim.pool().equals(pools.get(host.id())))
+                    .toList();
+            for (ExportedFrames.Key key : frames.get().keys(moment)) {
+                if (own.stream().noneMatch(claim -> key.reaches(claim.offset(), claim.length()))) {
+                    engine.fail(
+                            "%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them at %.6f s"
+                                    .formatted(
+                                            key.length(),
+                                            key.offset(),
+                                            host.id(),
+                                            key.by(),
+                                            engine.secondsAt(key.since())));
+                }
+            }
         }
     }
 }

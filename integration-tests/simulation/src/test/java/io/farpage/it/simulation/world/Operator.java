@@ -7,7 +7,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
-import io.farpage.it.simulation.engine.Node;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -163,7 +162,8 @@ final class Operator {
     /** Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has. */
     boolean deleteByForce(String space) {
         try {
-            int status = send(HttpRequest.newBuilder(URI.create(COORDINATOR + "/api/v1/spaces/" + space + "?force=true"))
+            int status = send(HttpRequest.newBuilder(
+                                    URI.create(COORDINATOR + "/api/v1/spaces/" + space + "?force=true"))
                             .DELETE())
                     .statusCode();
             return status < 300 || status == 404;

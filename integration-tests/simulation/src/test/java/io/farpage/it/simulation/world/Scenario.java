@@ -89,7 +89,8 @@ public final class Scenario {
         result.put("fingerprint", Long.toString(ended.fingerprint()));
         result.put("faults", Integer.toString(faults.count()));
         result.put("ended", Double.toString((ended.now() - began) / 1e9));
-        result.put("steps", variant + "\n" + ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
+        result.put(
+                "steps", variant + "\n" + ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
         result.put(
                 "report",
                 String.format(
@@ -125,7 +126,8 @@ public final class Scenario {
         await("all nodes are registered", 60, operator::areAllActive);
         note("all nodes are registered");
         for (int i = 1; i <= 2; i++) {
-            Guest guest = new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
+            Guest guest =
+                    new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
             guests.add(guest);
             attach(guest, anyHost(), fields(guest, 2));
             guest.run();
@@ -192,7 +194,9 @@ public final class Scenario {
     }
 
     String anyHost() {
-        return cluster.hosts().get(engine.random().nextInt(cluster.hosts().size())).id();
+        return cluster.hosts()
+                .get(engine.random().nextInt(cluster.hosts().size()))
+                .id();
     }
 
     /** Whether a guest is on a host, or goes there. */
@@ -265,6 +269,7 @@ public final class Scenario {
         }
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         verdicts.excuse(from.id(), 60 * SECOND);
+        verdicts.excuseDropsBy(from.id(), 60 * SECOND);
         boolean dies = engine.oneIn(2);
         Runnable keepsDown = () -> {};
         if (dies) {
@@ -281,7 +286,11 @@ public final class Scenario {
                 .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
         keepsDown.run();
         GuestKernel left = guest.abandon();
-        attach(guest, to.id(), "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)), keepsDown);
+        attach(
+                guest,
+                to.id(),
+                "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)),
+                keepsDown);
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         compare(guest);
         if (dies) {
@@ -305,7 +314,10 @@ public final class Scenario {
         engine.pause(engine.between(0, SECOND));
         stop(guest);
         guest.end();
-        await(guest.space() + " is removed from " + guest.host(), 60, () -> operator.delete(guest.host(), guest.space()));
+        await(
+                guest.space() + " is removed from " + guest.host(),
+                60,
+                () -> operator.delete(guest.host(), guest.space()));
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {

@@ -25,6 +25,9 @@ final class Verdicts {
 
     private final Engine engine;
     private final Map<String, Long> excusedUntil = new HashMap<>();
+    /** Nodes that were cut off, which find the links of their other guests down, too. */
+    private final Map<String, Long> cutOffUntil = new HashMap<>();
+
     private long coordinatorExcusedUntil;
     private long dropsExcusedUntil;
 
@@ -35,6 +38,11 @@ final class Verdicts {
     /** Something is wrong with a node for so long. */
     void excuse(String node, long nanos) {
         excusedUntil.merge(node, engine.now() + nanos + AFTERMATH, Math::max);
+    }
+
+    /** A node is cut off by homes for so long, and may drop them from the spaces that it has beside. */
+    void excuseDropsBy(String node, long nanos) {
+        cutOffUntil.merge(node, engine.now() + nanos + AFTERMATH, Math::max);
     }
 
     /** Calls of the coordinator may not be answered for so long. */
@@ -64,6 +72,7 @@ final class Verdicts {
         Matcher dropped = DROPPED.matcher(text);
         if (dropped.find()
                 && !isExcused(dropped.group(1))
+                && cutOffUntil.getOrDefault(by, 0L) < engine.now()
                 && !isCoordinatorExcused()
                 && dropsExcusedUntil < engine.now()) {
             engine.fail("%s drops %s, which has no fault: %s".formatted(by, dropped.group(1), text));
@@ -77,8 +86,7 @@ final class Verdicts {
      * ends; their link breaks, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
-        if (refusal.isWrite()
-                && refusal.revokedBy().filter("releases"::equals).isPresent()) {
+        if (refusal.isWrite() && refusal.revokedBy().filter("releases"::equals).isPresent()) {
             engine.fail("%s writes to frames that %s has given up".formatted(refusal.by(), refusal.home()));
         }
         excuse(refusal.home().name(), 0);

@@ -244,12 +244,6 @@ final class AdoptionsTest {
         assertEquals(1, guests.traced().size());
     }
 
-    /** An adoption counts before its pager is added. */
-    private void awaitServed() {
-        Deadlines.await("a duty cycle of the pager", Deadlines.SHORT)
-                .until(() -> loop.shard().doWork() > 0);
-    }
-
     @Test
     void shouldTryAgainAndLeaveNothingOnShardWhenPagerCannotBeMade() {
         failures = 1;

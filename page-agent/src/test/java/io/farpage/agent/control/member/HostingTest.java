@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
@@ -171,6 +172,11 @@ final class HostingTest {
         return hosting.step();
     }
 
+    /** No queue pair with a peer that is cut off is left. */
+    private void destroyQueuePairs(String peer) {
+        Objects.requireNonNull(cut.get(peer)).complete(null);
+    }
+
     private List<HostedAck> takeAcks() {
         List<HostedAck> taken = List.copyOf(acks);
         acks.clear();
@@ -204,13 +210,13 @@ final class HostingTest {
     void shouldAcknowledgeADetachmentAndOtherFencesWhileAQueuePairIsNotDestroyed() throws Exception {
         step(document(10, List.of(fence("slow", 6), fence("quick", 7)), release(1, 0, 4096)));
         assertEquals(List.of(ack(10, List.of()), ack(10, List.of(), 1L)), takeAcks());
-        cut.get("quick").complete(null);
+        destroyQueuePairs("quick");
         hosting.step();
         assertEquals(List.of(ack(10, List.of("quick"), 1L)), takeAcks());
 
         step(document(11, List.of(fence("slow", 6), fence("quick", 7).withAcknowledged(true))));
         assertEquals(List.of(ack(11, List.of())), takeAcks());
-        cut.get("slow").complete(null);
+        destroyQueuePairs("slow");
         assertEquals(Duration.ofSeconds(30), hosting.step(), "there is nothing else to wait for");
         assertEquals(List.of(ack(11, List.of("slow"))), takeAcks());
         assertEquals(2, done.stream().filter(each -> each.startsWith("cut off")).count(), done.toString());
@@ -221,7 +227,7 @@ final class HostingTest {
     void shouldNotAcknowledgeARevisionWhoseAccessIsNotRevoked() throws Exception {
         revocationFails = true;
         assertThrows(IllegalStateException.class, () -> step(document(10, List.of(fence("a", 6)))));
-        cut.get("a").complete(null);
+        destroyQueuePairs("a");
         assertThrows(IllegalStateException.class, () -> hosting.step());
         assertEquals(List.of(), acks);
         revocationFails = false;
@@ -278,7 +284,7 @@ final class HostingTest {
     void shouldZeroAfterTheIncarnationIsCutOffThatMayWriteToTheRange() throws Exception {
         step(document(10, List.of(fence("a", SPACE)), release(1, 0, 4096)));
         assertEquals(0, slicesZeroed());
-        cut.get("a").complete(null);
+        destroyQueuePairs("a");
         hosting.step();
         assertEquals(1, slicesZeroed());
         assertEquals(List.of(ack(10, List.of()), ack(10, List.of("a"), 1L)), acks);
@@ -291,7 +297,7 @@ final class HostingTest {
         assertEquals(1, slicesZeroed());
         step(document(11, List.of(fence("a", SPACE)), release(1, 0, 4096)));
         assertEquals(ack(11, List.of()), acks.getLast(), "the range is not zero any more");
-        cut.get("a").complete(null);
+        destroyQueuePairs("a");
         hosting.step();
         assertEquals(2, slicesZeroed());
         assertEquals(ack(11, List.of("a"), 1L), acks.getLast());
@@ -359,7 +365,7 @@ final class HostingTest {
     @Test
     void shouldAcknowledgeTheSameRevisionToACoordinatorThatWasStartedAgain() throws Exception {
         step(document(10, List.of(fence("a", 6))));
-        cut.get("a").complete(null);
+        destroyQueuePairs("a");
         hosting.step();
         takeAcks();
         epoch = SECOND;
@@ -414,7 +420,7 @@ final class HostingTest {
         assertEquals(kept.spaces(), hosting.known().hosted().spaces());
 
         step(document(10, List.of(fence("a", 6), fence("b", 6)), release(1, 0, 4096), release(2, 4096, 4096)));
-        cut.get("a").complete(null);
+        destroyQueuePairs("a");
         hosting.step();
         assertEquals(
                 List.of(fence("a", 6).withAcknowledged(true), fence("b", 6)),

@@ -84,6 +84,34 @@ final class FetcherTest extends ShardFixture {
     }
 
     @Test
+    void shouldLetWhatIsPostedOfAWithdrawnTransferCompleteAndPostNothingMore() {
+        int waiting = read(0);
+        fetcher.withdraw(waiting);
+        assertEquals(waiting, fetcher.poll());
+        assertEquals(FetchStatus.UNREACHABLE, fetcher.status(waiting));
+        fetcher.release(waiting);
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        int posted = read(1);
+        fetcher.withdraw(posted);
+        runUntil(fetcher::hasDone);
+        assertEquals(posted, fetcher.poll());
+        assertEquals(FetchStatus.OK, fetcher.status(posted));
+        assertEquals(LinkPhase.UP, link.phase(), "others use it");
+    }
+
+    @Test
+    void shouldEndAWithdrawnTransferWithItsLink() {
+        connect(1, Home.INCARNATION, wrongKey());
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        int posted = read(1);
+        fetcher.withdraw(posted);
+        destroyReleased();
+        assertEquals(posted, fetcher.poll());
+        assertEquals(FetchStatus.UNREACHABLE, fetcher.status(posted), "it is not posted on the next link");
+    }
+
+    @Test
     void shouldParkTransferUntilDeadlineWhenItReachesBeyondGrant() {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);

@@ -46,7 +46,7 @@ final class Shortening {
             for (int from = (left.size() - 1) / part * part; from >= 0 && System.nanoTime() < end; from -= part) {
                 TreeSet<Integer> tried = new TreeSet<>(without);
                 tried.addAll(left.subList(from, Math.min(left.size(), from + part)));
-                Simulation.Outcome outcome = run(tried);
+                Simulation.Outcome outcome = run(tried, 5 + 1.5 * failed.ended());
                 if (kind(outcome).equals(kind(failed))) {
                     without = tried;
                     shortest = outcome;
@@ -69,9 +69,11 @@ final class Shortening {
                 without.stream().map(String::valueOf).collect(Collectors.joining(",")));
     }
 
-    private Simulation.Outcome run(SortedSet<Integer> without) {
+    /** @param until virtual seconds after which the seed counts as one that does not fail */
+    private Simulation.Outcome run(SortedSet<Integer> without, double until) {
         Map<String, String> fewer = new HashMap<>(options);
         fewer.put("without", without.stream().map(String::valueOf).collect(Collectors.joining(",")));
+        fewer.put("until", Double.toString(until));
         runs++;
         return simulation.apply(fewer);
     }

@@ -73,7 +73,7 @@ public final class Scenario {
             }
         });
         long began = engine.now();
-        engine.run(began + 100_000 * SECOND);
+        engine.run(began + (long) (Double.parseDouble(options.getOrDefault("until", "100000")) * SECOND));
         return made[0] == null
                 ? Map.of(
                         "failure",

@@ -24,8 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 
 /**
- * Says what each home must do, and records up to which revision the home has done it. Homes keep what they are told, and
- * a coordinator is rebuilt from that, so a space is attached only after its homes know of it. Thread-safe.
+ * Says what each home must do, and records up to which revision the home has done it. Homes keep what they are told,
+ * and a coordinator is rebuilt from that, so a space is attached only after its homes know of it. Thread-safe.
  */
 public final class Hosting {
 
@@ -157,8 +157,8 @@ public final class Hosting {
     }
 
     /**
-     * A node has applied all that it hosts as of a revision, has cut incarnations off, and has zeroed ranges. A fence or
-     * a release is a row; the revision is remembered by this coordinator alone.
+     * A node has applied all that it hosts as of a revision, has cut incarnations off, and has zeroed ranges. A fence
+     * or a release is a row; the revision is remembered by this coordinator alone.
      */
     public void acknowledge(String node, HostedAck ack) {
         if (ack.fenced().isEmpty() && ack.zeroed().isEmpty()) {

@@ -5,8 +5,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A home
- * that leaves a WRITE unanswered for long is reported, so that it is dropped. What is under way to a home that was dropped, or waits for
- * one while another is up, is ended. What waits to be posted for pages that are lost, or no longer this node's, is ended. The shard's thread only.
+ * that leaves a WRITE unanswered for long is reported, so that it is dropped. What is under way to a home that was
+ * dropped, or waits for one while another is up, is ended. What waits to be posted for pages that are lost, or no
+ * longer this node's, is ended. The shard's thread only.
  */
 final class Mirrors {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);

@@ -44,7 +44,10 @@ public final class SilenceClock {
         slept = 0;
     }
 
-    /** The owner has slept since the last duty cycle, for so long at most: by that it does not count as having stood still. */
+    /**
+     * The owner has slept since the last duty cycle, for so long at most: by that it does not count as having stood
+     * still.
+     */
     void slept(long atMostNanos) {
         slept += atMostNanos;
     }

@@ -14,7 +14,10 @@ import java.util.Optional;
 import org.eclipse.jetty.io.EndPoint;
 import org.jspecify.annotations.Nullable;
 
-/** HTTP, the store and the kernel, in place of what is outside of a process; and methods of the project that ask for what is not simulated. */
+/**
+ * HTTP, the store and the kernel, in place of what is outside of a process; and methods of the project that ask for
+ * what is not simulated.
+ */
 @SuppressWarnings("unchecked")
 public final class WorldHooks {
     private WorldHooks() {}

@@ -38,7 +38,9 @@ public final class Guest {
     private long versions;
     private boolean stopping;
     private int running;
-    /** Counts the hosts that had the space taken away from them: threads of an earlier life store what counts no more. */
+    /**
+     * Counts the hosts that had the space taken away from them: threads of an earlier life store what counts no more.
+     */
     private int life;
     /** Pages of which an earlier version may be the one that is found, since another host was cut off. */
     private final boolean[] unknown;

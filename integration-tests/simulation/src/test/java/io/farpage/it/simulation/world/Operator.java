@@ -159,7 +159,9 @@ final class Operator {
         return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
     }
 
-    /** Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has. */
+    /**
+     * Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has.
+     */
     boolean deleteByForce(String space) {
         try {
             int status = send(HttpRequest.newBuilder(

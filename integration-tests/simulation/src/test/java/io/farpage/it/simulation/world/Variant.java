@@ -8,7 +8,8 @@ import java.util.Map;
 
 /**
  * What differs in kind from seed to seed, so that each looks into another corner: which faults come, and how often; how
- * large and how busy guests are; how fast homes pull. Few kinds of faults at a time leave more members without an excuse.
+ * large and how busy guests are; how fast homes pull. Few kinds of faults at a time leave more members without an
+ * excuse.
  *
  * @param faults the kinds that come, some several times, which makes them more frequent
  * @param pause nanoseconds between two faults, at most

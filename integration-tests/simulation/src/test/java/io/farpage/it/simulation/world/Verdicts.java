@@ -81,9 +81,9 @@ final class Verdicts {
 
     /**
      * A home has refused a request for its key. That is a fault if it is a WRITE to frames that were given up
-     * meanwhile: only a node that has nothing under way to them lets them go; or one with a key for reads. A node that is cut off may have requests
-     * under way, and a node that pulls from a home of a space that is deleted, or with the keys of an attachment that
-     * ends; their link breaks, which is a reason to drop a home.
+     * meanwhile: only a node that has nothing under way to them lets them go; or one with a key for reads. A node that
+     * is cut off may have requests under way, and a node that pulls from a home of a space that is deleted, or with the
+     * keys of an attachment that ends; their link breaks, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
         if (refusal.isWrite() && refusal.revokedBy().filter("releases"::equals).isPresent()) {

@@ -86,7 +86,9 @@ final class SimulatedCoordinator {
         map = map.lost();
     }
 
-    /** A home was started anew with empty memory: it is no home any more, or, if it was the last, its pages are lost. */
+    /**
+     * A home was started anew with empty memory: it is no home any more, or, if it was the last, its pages are lost.
+     */
     void lose(int home) {
         fabric.lose(home);
         if (setup.isMirrored()) {

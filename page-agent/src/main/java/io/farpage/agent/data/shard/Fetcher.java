@@ -217,14 +217,16 @@ public final class Fetcher {
 
     private void submit(int slot) {
         PeerLink home = link[slot];
-        long now = shard.silence().read();
         if (!home.leadsTo(pool[slot])) {
             if (doesEndWithLink(slot)) {
                 finish(slot, FetchStatus.UNREACHABLE);
             } else {
                 park(slot);
             }
-        } else if (home.prepare(
+            return;
+        }
+        long now = shard.silence().read();
+        if (home.prepare(
                 use,
                 isWrite[slot],
                 WrId.of(index, ++generation[slot], slot),

@@ -62,7 +62,8 @@ public final class Drops {
         if (Fences.isFailed(draft, node)) {
             throw ProblemException.conflict(
                     "lease-expired",
-                    "the lease of node '%s' has run out, so what it says of other nodes does not count; renew the lease, then say it again if it still holds"
+                    ("the lease of node '%s' has run out, so what it says of other nodes does not count; renew the"
+                                    + " lease, then say it again if it still holds")
                             .formatted(node));
         }
     }

@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
  */
 final class Shortening {
     private static final Pattern VALUES = Pattern.compile("[0-9a-f]{16}|[0-9.]+|\\b[a-z]\\b");
-    /** How much of a failure's first line says of which kind it is. */
+    /** Characters of the first line of a failure that are compared with those of another failure. */
     private static final int KIND = 70;
 
     private final Function<Map<String, String>, Simulation.Outcome> simulation;
@@ -87,7 +87,7 @@ final class Shortening {
                 .collect(Collectors.joining());
     }
 
-    /** Of which kind a failure is: what it says, without numbers and names of nodes. */
+    /** The kind of a failure: its first line without numbers and names of nodes. */
     static String kind(Simulation.Outcome outcome) {
         String line = outcome.failure().lines().findFirst().orElse("");
         String text = VALUES.matcher(line).replaceAll("#");

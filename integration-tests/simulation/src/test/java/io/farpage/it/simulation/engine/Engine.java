@@ -130,7 +130,7 @@ public final class Engine {
         return low + (long) ((high - low) * part * part);
     }
 
-    /** Whether something happens that happens once in so many times. */
+    /** Whether something happens now that happens once in this number of times. */
     public boolean oneIn(int times) {
         return random.nextInt(times) == 0;
     }

@@ -37,11 +37,11 @@ public final class SimulatedHttp extends HttpClient {
 
     /** What may happen to a request. */
     public static final class Faults {
-        /** One request in so many is lost, and one answer; 0: none. */
+        /** One request in this number is lost, and one answer; 0: none. */
         public int lossOneIn;
-        /** One request in so many is sent twice, as a client does whose connection ends; 0: none. */
+        /** One request in this number is sent twice, as by a client whose connection ends; 0: none. */
         public int twiceOneIn;
-        /** One request in so many, and one answer, is late by up to {@link #lateNanos}. */
+        /** One request in this number, and one answer, is late by up to {@link #lateNanos}. */
         public int lateOneIn;
 
         public long lateNanos;

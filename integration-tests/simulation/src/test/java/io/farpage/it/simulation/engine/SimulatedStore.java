@@ -25,7 +25,7 @@ public final class SimulatedStore implements Store {
 
     /** What may happen to a commit. */
     public static final class Faults {
-        /** One commit in so many fails; 0: none. */
+        /** One commit in this number fails; 0: none. */
         public int failsOneIn;
         /** Nanoseconds that a commit takes beyond the usual, at most. */
         public long lateNanos;

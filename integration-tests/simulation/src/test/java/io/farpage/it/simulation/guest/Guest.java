@@ -42,7 +42,7 @@ public final class Guest {
      * Counts the hosts that had the space taken away from them: threads of an earlier life store what counts no more.
      */
     private int life;
-    /** Pages of which an earlier version may be the one that is found, since another host was cut off. */
+    /** Pages that may be found in an earlier version, since the host that stored the latest was cut off. */
     private final boolean[] unknown;
 
     /**

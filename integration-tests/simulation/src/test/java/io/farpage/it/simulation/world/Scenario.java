@@ -242,7 +242,7 @@ public final class Scenario {
         compare(guest);
     }
 
-    /** The VMM ends, its pages go to their homes, and its host has nothing of it any more. */
+    /** The VMM ends, its pages are written to their homes, and its host detaches from the space. */
     void leave(Guest guest, String to) {
         String from = guest.host();
         hosts.put(guest, new TreeSet<>(List.of(from, to)));

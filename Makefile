@@ -37,15 +37,19 @@ check: ## compile everything with ErrorProne and NullAway, and compare the form 
 	@$(JDK); $(MVN) $(MVN_FLAGS) --threads=2 test-compile -Dfarpage.target=target/check
 
 .PHONY: test
-test: build ## build, run every test but the soaks, and count what ran and what was skipped
+test: build ## build, run every test that needs no more than its own JVM, and count what ran and what was skipped
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests quick
+
+.PHONY: test-processes
+test-processes: build ## the tests that start programs: what only a process shows, such as its signals, its end, its descriptors, its output
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests processes
 
 .PHONY: test-soak
 test-soak: build ## the tests that take long: the same under load, for longer, with more seeds; SOAK=checks: without those whose result is a figure
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests $(or $(SOAK),soak)
 
 .PHONY: test-bare
-test-bare: build ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepages and userfaultfd are hidden from it
+test-bare: build ## both as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepages and userfaultfd are hidden from it
 	@status=0; build/bare env MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests bare || status=$$?; \
 	[ $$status = 77 ] || exit $$status # 77: this host hides nothing, and build/bare has said why
 

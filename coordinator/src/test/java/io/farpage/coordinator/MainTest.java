@@ -24,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The program as a process of its own. */
 @Tag("portable")
+@Tag("processes")
 class MainTest {
 
     private final Path directory;

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * page.
  */
 @NeedsUserfaultfd
+@Tag("processes")
 class AdoptedGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 384;

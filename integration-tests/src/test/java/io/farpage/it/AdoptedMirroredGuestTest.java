@@ -33,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * joins.
  */
 @NeedsUserfaultfd
+@Tag("processes")
 class AdoptedMirroredGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 384;

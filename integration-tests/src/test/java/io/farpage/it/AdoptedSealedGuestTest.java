@@ -38,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
  * guest after it reads, opens and is right.
  */
 @NeedsUserfaultfd
+@Tag("processes")
 class AdoptedSealedGuestTest {
     private static final long PAGE = 4096;
     private static final int PAGES = 256;

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Agents as they are without configuration: no TCP port for their REST API, and commands that use their Unix sockets.
  */
 @Tag("portable")
+@Tag("processes")
 class AgentSocketTest {
 
     @TempDir

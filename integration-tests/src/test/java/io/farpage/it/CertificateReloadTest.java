@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Certificates that change under running programs. */
 @Tag("portable")
+@Tag("processes")
 class CertificateReloadTest {
     private static final int PAGE = 4096;
     private static final int ROUNDS = 3;

@@ -42,6 +42,7 @@ import tools.jackson.databind.JsonNode;
  * VMMs that change their mappings while they are paged: every thread goes on, every page is as it was, and no other
  * guest waits.
  */
+@Tag("processes")
 class ChangingRamTest {
     private static final int LOCAL_PAGES = 64;
     private static final int PAGES = 512;

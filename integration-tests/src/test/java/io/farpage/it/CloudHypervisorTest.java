@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -197,6 +198,7 @@ class CloudHypervisorTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldRestoreFromASpaceWhosePagesAreOnAnotherNode() throws Exception {
         try (Cluster two = Cluster.of(Map.of("pool.exported", "32MiB"), "a", "b")) {
             Agent agent = two.agent("a");

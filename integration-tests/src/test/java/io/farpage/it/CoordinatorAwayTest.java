@@ -38,6 +38,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  */
 @Tag("portable")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("processes")
 class CoordinatorAwayTest {
     private static final int PAGES = 64;
 

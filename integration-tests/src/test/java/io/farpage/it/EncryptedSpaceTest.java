@@ -41,6 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Guests of encrypted spaces over real agents, and a home whose memory the test reads and changes. */
 @NeedsUserfaultfd
+@Tag("processes")
 class EncryptedSpaceTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 1280;

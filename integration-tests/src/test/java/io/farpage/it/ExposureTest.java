@@ -95,12 +95,14 @@ class ExposureTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldServeThemAndWarnIfToldThatItIsInsecure() {
         assertServes(startCoordinator("server.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
         assertServes(startAgent("api.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
     }
 
     @Test
+    @Tag("processes")
     void shouldServeLoopbackWithoutAWord() {
         try (ChildJvm child = startCoordinator("server.listen=127.0.0.9:0")) {
             await("the program listens", Deadlines.LONG)

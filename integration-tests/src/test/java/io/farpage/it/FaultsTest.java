@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** An agent that dies or stands still while pages are fetched from it. */
+@Tag("processes")
 class FaultsTest {
     private static final Duration DEADLINE = Deadlines.of(Duration.ofSeconds(1));
     /** What a quiet machine may add to a deadline: nothing here measures speed. */

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
  * {@link FirecrackerTest} has Firecracker itself.
  */
 @NeedsUserfaultfd
+@Tag("processes")
 class FirecrackerPeerTest {
     private static final int PAGE = 4096;
     private static final int HUGE = 2 << 20;

@@ -43,6 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("portable")
 @Timeout(300)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class FloodedPortsTest {
     private static final int PAGE = 4096;
     private static final int FEWEST_REQUESTS = 100;

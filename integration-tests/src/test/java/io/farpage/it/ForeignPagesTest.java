@@ -21,11 +21,13 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Pages of the memory file that are not what the agent put there. */
 @NeedsUserfaultfd
+@Tag("processes")
 class ForeignPagesTest {
     private static final int PAGES = 256;
     private static final int PAGE = 4096;

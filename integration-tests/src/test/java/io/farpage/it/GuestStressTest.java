@@ -37,6 +37,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Memory of a guest is what was written to it, whatever happens meanwhile. */
 @NeedsUserfaultfd
+@Tag("processes")
 class GuestStressTest {
     private static final long MIB = 1 << 20;
     private static final long MEMORY = 16 * MIB;

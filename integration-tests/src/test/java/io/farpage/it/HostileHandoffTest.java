@@ -40,6 +40,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +50,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The socket on which a VMM hands its memory over: a peer that sends nonsense, slowly, or to the wrong path stops no
  * other VMM.
  */
+@Tag("processes")
 class HostileHandoffTest {
     private static final int PAGES = 64;
     private static final long BYTES = PAGES * 4096L;

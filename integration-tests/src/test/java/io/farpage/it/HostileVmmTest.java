@@ -49,6 +49,7 @@ import tools.jackson.databind.JsonNode;
 
 /** A VMM that is broken, hostile or suddenly gone hurts only itself, and leaves nothing behind. */
 @NeedsUserfaultfd
+@Tag("processes")
 class HostileVmmTest {
     private static final int PAGES = 64;
     private static final long BYTES = PAGES * 4096L;

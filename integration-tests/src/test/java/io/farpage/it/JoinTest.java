@@ -47,6 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  * do not count.
  */
 @Tag("portable")
+@Tag("processes")
 class JoinTest {
     private static final Path GUIDE = Path.of(System.getProperty("farpage.root"), "docs", "security.md");
     private static final Map<String, String> SMALL = Map.of(

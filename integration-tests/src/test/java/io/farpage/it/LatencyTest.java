@@ -27,6 +27,7 @@ import org.HdrHistogram.EncodableHistogram;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogReader;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +72,7 @@ class LatencyTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldLogAndShowTheFaultsOfAGuestAsItsStatusHasThem() throws Exception {
         Path logs = directory.resolve("logs");
         Cluster two = start(Map.of("latency.directory", logs.toString(), "latency.interval", "100ms"));

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.spi.ToolProvider;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,6 +49,7 @@ class LauncherTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldPassOnArgumentsAndExitCodes() {
         String program = ROOT.resolve("bin/page-agent").toString();
         try (ChildJvm child = ChildJvm.launch(
@@ -59,6 +61,7 @@ class LauncherTest {
 
     /** In Turkish a number is 58,9, and the small letter of I is not i. */
     @ParameterizedTest
+    @Tag("processes")
     @ValueSource(strings = {"coordinator", "page-agent", "page-bench", "farpage"})
     void shouldPrintTheSameInEveryLocale(String program) {
         List<String> command = List.of(ROOT.resolve("bin").resolve(program).toString(), "--version");
@@ -74,6 +77,7 @@ class LauncherTest {
     }
 
     @ParameterizedTest
+    @Tag("processes")
     @CsvSource({
         "commands, farpage status, io.farpage.coordinator.StatusCommand",
         "commands, coordinator nodes, io.farpage.coordinator.NodesCommand",
@@ -103,6 +107,7 @@ class LauncherTest {
 
     /** Each takes longer to load than the rest of a command. */
     @Test
+    @Tag("processes")
     void shouldLoadNeitherTlsNorXmlNorTheLogForAStatusOverPlainHttp() throws Exception {
         Path log = elsewhere.resolve("loaded");
         Map<String, String> environment = Map.of(

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that link when a page is needed, as real processes. */
 @Tag("portable")
+@Tag("processes")
 class LinksOnDemandTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 32;

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** {@code farpage up} and {@code farpage down}, as an operator types them, and what they leave behind. */
 @Tag("portable")
+@Tag("processes")
 class LocalClusterTest {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath().normalize();

@@ -17,6 +17,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** The log of a service in JSON, and its level, which changes while the service runs. */
 @Tag("portable")
+@Tag("processes")
 class LogTest {
     /**
      * Registers a node that never sends a heartbeat, and waits until its lease has run out, of which the coordinator

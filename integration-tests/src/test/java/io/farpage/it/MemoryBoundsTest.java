@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
  * What is sent to a service whose heap is small: it refuses what does not fit, lives on, and starts again with what it
  * has stored.
  */
+@Tag("processes")
 class MemoryBoundsTest {
     private static final String REGISTRATION = """
             {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,\

@@ -91,6 +91,7 @@ class MirroredHomesTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldLoseNoPageWhenAHomeIsKilled() throws Exception {
         SplittableRandom random = new SplittableRandom(11);
         String victim = HOMES.get(random.nextInt(HOMES.size()));

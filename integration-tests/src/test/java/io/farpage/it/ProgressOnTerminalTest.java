@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,6 +105,7 @@ class ProgressOnTerminalTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldWriteNoEscapeSequencesToADumbTerminalAndNoneWithoutATerminal(Cluster cluster) throws Exception {
         cluster.makeSpace("terminal-2", PAGES, 4096, "b");
         try {

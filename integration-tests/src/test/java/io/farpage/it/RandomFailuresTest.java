@@ -44,6 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
  * failures, and {@code -Dfarpage.kinds=KILL_HOME,STOP_HOME} draws from these alone.
  */
 @NeedsUserfaultfd
+@Tag("processes")
 class RandomFailuresTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 640;

@@ -56,6 +56,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class RefusalsTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int CONNECTIONS = 40;

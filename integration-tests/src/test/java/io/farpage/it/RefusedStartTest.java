@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +44,7 @@ class RefusedStartTest {
     Path directory;
 
     @Test
+    @Tag("processes")
     void shouldNameEveryFaultOfAnAgentsConfigurationAtOnce() throws Exception {
         Path file = Files.writeString(directory.resolve("agent.yaml"), """
                 node:
@@ -175,6 +177,7 @@ class RefusedStartTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldRefuseAStoreThatAnotherCoordinatorUsesAndOneThatIsNoDirectory(Cluster cluster) throws Exception {
         Path store = cluster.coordinator().store();
         refused(
@@ -266,6 +269,7 @@ class RefusedStartTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldLeaveNothingBehindInTheClusterWhenAStartIsRefused(Cluster cluster) throws Exception {
         String taken = cluster.agent("a").rest().base().getAuthority();
         refused(

@@ -131,6 +131,7 @@ class RepairTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldLoseNoPageWhenTheSecondHomeIsKilledAfterTheRepair() throws Exception {
         launch("b", "c");
         open("d");
@@ -148,6 +149,7 @@ class RepairTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldEmptyANodeUnderAGuestWhosePagesHaveNoOtherHome() throws Exception {
         launch("b");
         drain(1, () -> cluster.process("b").process().kill(), "b");
@@ -183,6 +185,7 @@ class RepairTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldEmptyItsNodeWhenAnAgentIsToldToStop() throws Exception {
         cluster.launchAgent("b", draining("60s"));
         open("c", "d");

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A home whose agent is killed and started again, with a keeper: its pages stay. */
 @Tag("portable")
+@Tag("processes")
 class RestartedHomeTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Tag("portable")
+@Tag("processes")
 class SameNodeIdTest {
     @SuppressWarnings("NullAway.Init") // set before each test
     private Cluster cluster;

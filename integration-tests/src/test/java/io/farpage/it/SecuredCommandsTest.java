@@ -77,6 +77,7 @@ class SecuredCommandsTest extends SecuredNodes {
     }
 
     @Test
+    @Tag("processes")
     void shouldLetCommandsShowTokensAndCertificates() throws Exception {
         String token = made("cli", Role.VIEWER, Optional.empty());
         Path tokenFile = Files.writeString(directory.resolve("token"), token + "\n");

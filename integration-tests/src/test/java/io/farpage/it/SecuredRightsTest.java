@@ -136,6 +136,7 @@ class SecuredRightsTest extends SecuredNodes {
 
     /** An agent that is not in the inventory of the cluster is refused, whatever its certificate. */
     @Test
+    @Tag("processes")
     void shouldRefuseANodeThatIsNotInTheInventory() throws Exception {
         coordinator()
                 .sendJson("POST", "/api/v1/cluster", "{\"name\":\"lab\",\"nodes\":[{\"id\":\"a\"},{\"id\":\"b\"}]}")

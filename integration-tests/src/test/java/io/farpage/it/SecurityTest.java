@@ -154,6 +154,7 @@ class SecurityTest extends SecuredNodes {
     }
 
     @Test
+    @Tag("processes")
     void shouldNotTakeANodesCertificateForACoordinators() {
         Rest impostor = cluster.agent("a").rest();
         Map<String, String> settings = new java.util.HashMap<>(certificates.node("victim"));

@@ -208,6 +208,7 @@ class SpaceAccessTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldNameTheOperatorsCommandForASpaceThatANodeMayNotCreate() {
         Answer refused = cluster.agent("a")
                 .rest()

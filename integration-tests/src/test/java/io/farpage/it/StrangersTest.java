@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("portable")
 @Timeout(180)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class StrangersTest {
     private static final int PAGE = 4096;
     private static final Duration SOON = Duration.ofSeconds(8);

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -107,6 +108,7 @@ class TracesTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldShowACommandAsOneTraceOverAgentAndCoordinator() {
         try (TraceCollector collector = new TraceCollector(Manner.TAKES)) {
             Map<String, String> traces = Map.of(ENDPOINT, collector.url().toString());
@@ -212,6 +214,7 @@ class TracesTest {
     }
 
     @Test
+    @Tag("processes")
     @NeedsUserfaultfd
     void shouldSendNothingAndHaveNoTracerWhenOff() throws Exception {
         try (TraceCollector collector = new TraceCollector(Manner.TAKES)) {
@@ -230,6 +233,7 @@ class TracesTest {
 
     /** Neither a request nor a fault waits for a collector; what it did not take is counted. */
     @ParameterizedTest
+    @Tag("processes")
     @EnumSource(
             value = Manner.class,
             names = {"HANGS", "IS_UNAVAILABLE"})
@@ -269,6 +273,7 @@ class TracesTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldNameAnEndpointThatIsNoUrl() {
         ChildJvm command = ChildJvm.start(
                 "refused", Main.class, List.of("guests"), Map.of("FARPAGE_TRACE_OTLP_ENDPOINT", "collector:4317"));

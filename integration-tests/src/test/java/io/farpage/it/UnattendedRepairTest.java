@@ -44,6 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Extents of a space that no guest uses get another home, which reads the pages itself. */
 @Timeout(180)
 @NeedsUserfaultfd
+@Tag("processes")
 class UnattendedRepairTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 640;

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
+@Tag("processes")
 final class FetchCommandTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(100);
     private static final List<String> FIELDS = List.of(

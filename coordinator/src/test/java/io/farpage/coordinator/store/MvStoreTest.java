@@ -119,6 +119,7 @@ class MvStoreTest {
      * difference.
      */
     @Test
+    @Tag("processes")
     void shouldHaveEveryAcknowledgedCommitAfterKillsAtAnyMoment() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);

@@ -42,11 +42,23 @@ public final class ChildJvm implements AutoCloseable {
             "-XX:-UsePerfData",
             "-XX:TieredStopAtLevel=1");
 
+    private static final String PROGRAMS =
+            Path.of(System.getProperty("farpage.root"), "bin").toString() + "/";
+
     private static final List<String> JAVA = Stream.concat(
                     Stream.of(Path.of(System.getProperty("java.home"), "bin", "java")
                             .toString()),
                     FLAGS.stream())
             .toList();
+
+    /** Only tests with {@code @Tag("processes")} start programs, so that {@code make test} takes minutes. */
+    private static void refuseInQuickTests(String name) {
+        if (Boolean.getBoolean("farpage.quick")) {
+            throw new IllegalStateException(
+                    "%s is a program of its own, and make test starts none: give the test @Tag(\"processes\")"
+                            .formatted(name));
+        }
+    }
 
     private static boolean isInJar(Class<?> main) {
         return main.getProtectionDomain()
@@ -82,6 +94,7 @@ public final class ChildJvm implements AutoCloseable {
     /** As {@link #start(String, Class, List, Map)}, with standard input. */
     public static ChildJvm start(
             String name, Class<?> main, List<String> arguments, Map<String, String> environment, String input) {
+        refuseInQuickTests(name);
         List<String> command = new ArrayList<>(JAVA);
         if (isInJar(main)) {
             command.addAll(AssembledPrograms.ARGUMENTS);
@@ -119,6 +132,9 @@ public final class ChildJvm implements AutoCloseable {
 
     /** Starts any command, from a directory. */
     public static ChildJvm launch(String name, List<String> command, Map<String, String> environment, Path from) {
+        if (command.stream().anyMatch(word -> word.startsWith(PROGRAMS))) {
+            refuseInQuickTests(name);
+        }
         return launch(name, command, environment, from, "");
     }
 

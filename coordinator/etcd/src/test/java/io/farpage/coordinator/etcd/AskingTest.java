@@ -35,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Members that answer, that refuse, and that take a call and are silent, as one is that is cut off from the others. */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class AskingTest {
 
     private static final Duration DEADLINE = Duration.ofSeconds(6);

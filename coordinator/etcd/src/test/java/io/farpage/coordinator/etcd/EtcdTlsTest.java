@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * it does not.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class EtcdTlsTest {
 
     private static final Duration HOUR = Duration.ofHours(1);

@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("portable")
 @Timeout(120)
+@Tag("processes")
 class EtcdTokensTest {
 
     private static final Duration HOUR = Duration.ofHours(1);

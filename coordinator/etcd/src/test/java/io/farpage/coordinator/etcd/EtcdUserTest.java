@@ -38,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("processes")
 class EtcdUserTest {
 
     private static final String PASSWORD = "a password with spaces";

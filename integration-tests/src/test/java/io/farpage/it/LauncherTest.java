@@ -23,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("processes")
 class LauncherTest {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
@@ -49,7 +50,6 @@ class LauncherTest {
     }
 
     @Test
-    @Tag("processes")
     void shouldPassOnArgumentsAndExitCodes() {
         String program = ROOT.resolve("bin/page-agent").toString();
         try (ChildJvm child = ChildJvm.launch(
@@ -61,7 +61,6 @@ class LauncherTest {
 
     /** In Turkish a number is 58,9, and the small letter of I is not i. */
     @ParameterizedTest
-    @Tag("processes")
     @ValueSource(strings = {"coordinator", "page-agent", "page-bench", "farpage"})
     void shouldPrintTheSameInEveryLocale(String program) {
         List<String> command = List.of(ROOT.resolve("bin").resolve(program).toString(), "--version");
@@ -77,7 +76,6 @@ class LauncherTest {
     }
 
     @ParameterizedTest
-    @Tag("processes")
     @CsvSource({
         "commands, farpage status, io.farpage.coordinator.StatusCommand",
         "commands, coordinator nodes, io.farpage.coordinator.NodesCommand",
@@ -107,7 +105,6 @@ class LauncherTest {
 
     /** Each takes longer to load than the rest of a command. */
     @Test
-    @Tag("processes")
     void shouldLoadNeitherTlsNorXmlNorTheLogForAStatusOverPlainHttp() throws Exception {
         Path log = elsewhere.resolve("loaded");
         Map<String, String> environment = Map.of(

@@ -3,7 +3,8 @@
 # devices: rxe8
 # Accesses with forged and foreign keys by a C program that shares no code with farpage: work requests through libibverbs over reliable connections,
 # each of which a refusal ends, and over unreliable ones, and RoCE v2 packets from an interface on the same wire, which has no RDMA device. Not a byte is
-# read or written, and the right numbers read and write all the time. FORGED_ACCESSES, FORGED_WRITES and FORGED_PACKETS say how many of each.
+# read or written, and the right numbers read and write all the time. FORGED_ACCESSES, FORGED_WRITES and FORGED_PACKETS say how many of each; with
+# --checks a tenth of the WRITEs and packets.
 finish() {
   rdma link delete rxe8 2>/dev/null || true
   ip link delete eth8 2>/dev/null || true
@@ -18,4 +19,5 @@ ip link set stranger up
 ip neigh replace 10.80.0.2 lladdr "$(cat /sys/class/net/stranger/address)" dev eth8 nud permanent
 rdma link add rxe8 type rxe netdev eth8
 
-"$RIG_FORGE" rxe8 1 "${FORGED_ACCESSES:-20000}" "${FORGED_WRITES:-1000000}" stranger 10.80.0.2 "${FORGED_PACKETS:-1000000}"
+[ "$RIG_CHECKS" = yes ] && many=100000 || many=1000000
+"$RIG_FORGE" rxe8 1 "${FORGED_ACCESSES:-20000}" "${FORGED_WRITES:-$many}" stranger 10.80.0.2 "${FORGED_PACKETS:-$many}"

@@ -1,4 +1,5 @@
 # time limit: 600 s
+# kind: repetition
 # lane: cable
 # devices: rxe1 rxe2
 # The provider contract between two devices, the packets travelling through a cable.

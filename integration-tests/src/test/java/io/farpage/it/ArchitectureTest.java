@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.tngtech.archunit.ArchConfiguration;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaPackage;
@@ -46,6 +47,12 @@ class ArchitectureTest {
     private static final String[] EVERYWHERE = {
         "java..", "javax.crypto..", "org.slf4j..", "org.jspecify..", "com.google.errorprone.annotations.."
     };
+
+    static {
+        // The rules look at names. Reading the classes of the JDK and of libraries as well would take three times as
+        // long.
+        ArchConfiguration.get().setResolveMissingDependenciesFromClassPath(false);
+    }
 
     private static final JavaClasses ALL = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

@@ -16,11 +16,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /** The scripts that complete commands, run by the shells that they are for. */
+@Tag("portable")
 class CompletionTest {
     private static final long DEADLINE_SECONDS = 30;
 

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** An agent that dies or stands still while pages are fetched from it. */
+@Tag("portable")
 @Tag("processes")
 class FaultsTest {
     private static final Duration DEADLINE = Deadlines.of(Duration.ofSeconds(1));

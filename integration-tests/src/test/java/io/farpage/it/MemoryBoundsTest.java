@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
  * What is sent to a service whose heap is small: it refuses what does not fit, lives on, and starts again with what it
  * has stored.
  */
+@Tag("portable")
 @Tag("processes")
 class MemoryBoundsTest {
     private static final String REGISTRATION = """

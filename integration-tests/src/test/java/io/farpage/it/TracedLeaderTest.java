@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A call to a coordinator that follows is one trace with the call to the leader that it names. */
+@Tag("portable")
 @Tag("processes")
 class TracedLeaderTest {
     private static final Path ROOT =

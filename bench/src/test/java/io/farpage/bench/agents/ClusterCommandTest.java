@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("portable")
 @Tag("processes")
 final class ClusterCommandTest {
     private static final Duration TIMEOUT = Duration.ofMinutes(4);

@@ -7,8 +7,10 @@ import io.farpage.bench.agents.Simulation.Cause;
 import io.farpage.bench.agents.Simulation.Cost;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("portable")
 class SimulationTest {
     private static final int EVENTS = 20;
     private static final long SEED = 42;

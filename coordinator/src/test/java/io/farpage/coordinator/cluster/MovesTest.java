@@ -25,8 +25,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.function.ToLongFunction;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("portable")
 class MovesTest {
     private static final int PAGE = 4096;
     private static final long POOL = 8L * Placement.LEAST_PAGES * PAGE;

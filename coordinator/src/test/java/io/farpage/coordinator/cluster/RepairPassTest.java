@@ -18,10 +18,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What one pass of {@link Repairs} costs, and what it does to changes that are made meanwhile. */
+@Tag("portable")
 class RepairPassTest {
 
     private static final int PAGE = 4096;

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A store whose files were cut, zeroed, swapped or taken away. It opens with every row of the last commit or is
  * refused.
  */
+@Tag("portable")
 class DamagedStoreTest {
 
     private static final int COMMITS = 300;

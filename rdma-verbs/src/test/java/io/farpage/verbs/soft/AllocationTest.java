@@ -10,6 +10,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * the load of the machine, so the test repeats short rounds until one allocates nothing, and measures after it. An
  * object per operation never lets such a round come.
  */
+@Tag("portable")
 final class AllocationTest {
     private static final int ROUND = 10_000;
     private static final Duration WARM_UP = Duration.ofSeconds(60);

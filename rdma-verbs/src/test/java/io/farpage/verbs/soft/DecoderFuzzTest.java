@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.EnumSet;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 
 /**
  * The decoders take any bytes: they never throw, what they accept is within its ranges, and encoding what they accepted
@@ -20,6 +21,7 @@ import java.util.Optional;
  * <p>An ordinary build replays the inputs in {@code src/test/resources}. {@code make fuzz} looks for new ones for a
  * minute.
  */
+@Tag("portable")
 final class DecoderFuzzTest {
     private static MemorySegment bytes(FuzzedDataProvider data, int size) {
         MemorySegment segment = Arena.ofAuto().allocate(size, 8);

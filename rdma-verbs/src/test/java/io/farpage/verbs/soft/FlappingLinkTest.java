@@ -16,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Links that come and go use the same native memory, and need no garbage collection for that. */
+@Tag("portable")
 final class FlappingLinkTest {
     private static final int FLAPS = 50;
 

@@ -19,12 +19,14 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there,
  * leaks nothing.
  */
+@Tag("portable")
 final class HostilePeerTest {
     private static final int ATTACKS = 3_300;
     private static final int PAGE = 4096;

@@ -7,9 +7,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Devices and connections that come and go leave nothing behind. */
+@Tag("portable")
 final class ResourceLeakTest {
     private static final int CYCLES = 200;
 

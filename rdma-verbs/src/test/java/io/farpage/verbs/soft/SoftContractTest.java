@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The provider contract, against the soft provider. */
+@Tag("portable")
 final class SoftContractTest {
     @Nested
     final class Atomic extends AtomicContract {

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("portable")
 @Tag("processes")
 class EtcdStoreContractTest extends StoreContract {
 

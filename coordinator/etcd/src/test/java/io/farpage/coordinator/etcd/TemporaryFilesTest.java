@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a coordinator on etcd leaves behind when it is killed. */
+@Tag("portable")
 @Tag("processes")
 class TemporaryFilesTest {
 

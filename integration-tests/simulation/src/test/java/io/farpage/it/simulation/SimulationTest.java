@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Timeout;
  * faults.
  */
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
+@Tag("portable")
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");
 

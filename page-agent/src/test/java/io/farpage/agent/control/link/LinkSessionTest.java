@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
  * hand; the clock stands still unless it is moved.
  */
 @Timeout(60)
+@Tag("portable")
 final class LinkSessionTest {
     private static final Duration REAL_TIMEOUT = Duration.ofSeconds(20);
     /** How long a shard waits for what is outstanding on a queue pair that it releases. */

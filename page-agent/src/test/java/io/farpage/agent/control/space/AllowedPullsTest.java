@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A home that joins may copy pages itself only when all pagers of the guest note what they write: the copy could miss a
  * page of one that does not.
  */
+@Tag("portable")
 class AllowedPullsTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 64;

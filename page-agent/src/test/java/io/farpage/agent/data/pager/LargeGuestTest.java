@@ -10,9 +10,11 @@ import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A guest of 1 TiB with a simulated kernel: the cost of a duty cycle does not grow with the guest. */
+@Tag("portable")
 class LargeGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = (int) ((1L << 40) / PAGE);

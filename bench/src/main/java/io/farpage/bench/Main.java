@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.ParameterException;
 
 /**
@@ -29,7 +28,7 @@ import picocli.CommandLine.ParameterException;
         name = "page-bench",
         description = "Measures farpage.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class)
+        versionProvider = Version.class)
 public final class Main implements Callable<Integer> {
     private static final List<Class<?>> COMMANDS = List.of(
             FetchCommand.class,
@@ -96,13 +95,5 @@ public final class Main implements Callable<Integer> {
     private static int fail(RuntimeException said) {
         System.err.println("page-bench: " + said.getMessage());
         return COULD_NOT;
-    }
-
-    /** The version for {@code --version}. */
-    static final class VersionText implements IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            return new String[] {"page-bench " + Version.text()};
-        }
     }
 }

@@ -16,7 +16,6 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
@@ -30,7 +29,7 @@ import picocli.CommandLine.Spec;
         description =
                 "Memory of other machines for virtual machines: all programs and the operator's commands under one name.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class)
+        versionProvider = Version.class)
 public final class Main implements Callable<Integer> {
 
     /** Commands of the coordinator that an operator gives most; {@code bin/farpage} has the same list. */
@@ -92,13 +91,5 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 Objects.requireNonNull(spec).commandLine(), "Missing required subcommand, such as status");
-    }
-
-    /** The version for {@code --version}. */
-    static final class VersionText implements IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            return new String[] {"farpage " + Version.text()};
-        }
     }
 }

@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
         name = "coordinator",
         description = "Keeps the nodes, links and spaces of a farpage cluster.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class)
+        versionProvider = Version.class)
 public final class Main implements Callable<Integer> {
 
     /** Exit code when the configuration or the environment does not allow a start. */
@@ -136,14 +136,6 @@ public final class Main implements Callable<Integer> {
             out.print(MetricsPage.of("coordinator", CoordinatorMetrics.described()));
             out.flush();
             return 0;
-        }
-    }
-
-    /** The version for {@code --version}. */
-    static final class VersionText implements CommandLine.IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            return new String[] {"coordinator " + Version.text()};
         }
     }
 }

@@ -5,6 +5,7 @@ import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
 import io.farpage.config.Subcommands;
+import io.farpage.config.Version;
 import io.farpage.rest.MetricsPage;
 import io.farpage.trace.TracedCommands;
 import java.util.List;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Spec;
 /** The program {@code page-agent}. */
 @Command(
         name = "page-agent",
-        version = "page-agent 0.1.0",
+        versionProvider = Version.class,
         mixinStandardHelpOptions = true,
         description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.")
 public final class Main implements Callable<Integer> {

@@ -2,7 +2,6 @@ package io.farpage.config;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -12,21 +11,16 @@ import picocli.CommandLine.Command;
  */
 public final class Subcommands {
 
-    private static final Set<String> VERSION = Set.of("-V", "--version");
-
     private Subcommands() {}
 
     /**
      * Adds the command that the arguments begin with. If they begin with none of the program's commands, all are added,
-     * since the program then shows them or says which was meant; for the version alone none is needed.
+     * since the program then shows them or says which was meant.
      *
      * @param commands classes with {@link Command}, in the order of the program's help
      * @return whether all were added
      */
     public static boolean add(CommandLine program, List<Class<?>> commands, String... args) {
-        if (args.length == 1 && VERSION.contains(args[0])) {
-            return false;
-        }
         Optional<Class<?>> called = args.length == 0
                 ? Optional.empty()
                 : commands.stream()

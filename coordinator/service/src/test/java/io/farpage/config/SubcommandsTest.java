@@ -52,13 +52,6 @@ class SubcommandsTest {
         assertEquals(Set.of("run", "status"), added());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"-V", "--version"})
-    void shouldAddNoneForTheVersion(String option) {
-        assertFalse(Subcommands.add(program, COMMANDS, option));
-        assertEquals(Set.of(), added());
-    }
-
     @Test
     void shouldRefuseAClassThatIsNoCommand() {
         assertThrows(IllegalArgumentException.class, () -> Subcommands.add(program, List.of(String.class), "status"));

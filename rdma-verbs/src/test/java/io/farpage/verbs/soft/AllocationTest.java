@@ -4,9 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.management.ThreadMXBean;
+import io.farpage.it.deadlines.Allocations;
 import io.farpage.verbs.SendFlag;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -15,23 +14,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * In steady state neither side allocates anything. The steady state begins when the JVM has compiled the data path:
- * until then compiled code keeps objects that the last compilation removes. How many operations that takes depends on
- * the load of the machine, so the test repeats short rounds until one allocates nothing, and measures after it. An
- * object per operation never lets such a round come.
- */
+/** In steady state neither side allocates anything. */
 @Tag("portable")
 final class AllocationTest {
     private static final int ROUND = 10_000;
-    private static final Duration WARM_UP = Duration.ofSeconds(60);
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private final Set<Long> earlier = responders();
-
-    private interface Operation {
-        void run(int times);
-    }
 
     /** The threads that serve queue pairs of this process now. */
     private static Set<Long> responders() {
@@ -41,46 +29,16 @@ final class AllocationTest {
                 .collect(Collectors.toSet());
     }
 
-    /** Bytes that this thread and the responders of this test allocate while an operation runs so many times. */
-    private static long allocated(long[] threads, Operation operation, int times) {
-        long before = sum(threads);
-        // What the measurement allocates on this thread.
-        long overhead = sum(threads) - before;
-        long start = sum(threads);
-        operation.run(times);
-        return sum(threads) - start - overhead;
-    }
-
-    private void requireNoAllocation(Operation operation, int times) {
+    private void requireNoAllocation(Allocations.Operation operation, int times) {
         operation.run(ROUND);
         Set<Long> own = responders();
         own.removeAll(earlier);
         assertFalse(own.isEmpty(), "no responder thread of this test runs");
         own.add(Thread.currentThread().threadId());
         long[] threads = own.stream().mapToLong(Long::longValue).toArray();
-        long deadline = System.nanoTime() + WARM_UP.toNanos();
-        for (long bytes = 1; bytes > 0; ) {
-            bytes = allocated(threads, operation, ROUND);
-            assertTrue(
-                    bytes == 0 || System.nanoTime() < deadline,
-                    bytes + " bytes allocated over " + ROUND + " operations, after warming up for " + WARM_UP);
-        }
-        // Less than a hundredth of a byte per operation is none: a recompilation may materialize an object once, and is
-        // over after some runs.
-        for (long bytes = times; bytes >= times / 100; ) {
-            bytes = allocated(threads, operation, times);
-            assertTrue(
-                    bytes < times / 100 || System.nanoTime() < deadline,
-                    "allocated " + bytes + " bytes over " + times + " operations");
-        }
-    }
-
-    private static long sum(long[] threads) {
-        long sum = 0;
-        for (long thread : threads) {
-            sum += Math.max(0, THREADS.getThreadAllocatedBytes(thread));
-        }
-        return sum;
+        // Short rounds until the path is compiled, and then a long one.
+        Allocations.assertNone(threads, ROUND, operation);
+        Allocations.assertNone(threads, times, operation);
     }
 
     @ParameterizedTest

@@ -7,12 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import com.sun.management.ThreadMXBean;
+import io.farpage.it.deadlines.Allocations;
 import io.farpage.linux.crypto.LibCrypto;
 import io.farpage.linux.crypto.LibCrypto.Loading;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Optional;
@@ -222,15 +221,9 @@ class PageSealTest {
 
     @Test
     void shouldAllocateNothingForAPage() {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long thread = Thread.currentThread().threadId();
         try (PageSeal seal = attach(1)) {
             long address = page.address();
-            rounds(seal, address, 20_000);
-            long before = threads.getThreadAllocatedBytes(thread);
-            rounds(seal, address, 1_000);
-            long allocated = threads.getThreadAllocatedBytes(thread) - before;
-            assertTrue(allocated < 4096, allocated + " bytes for 1000 pages");
+            Allocations.assertNone(1_000, pages -> rounds(seal, address, pages));
         }
     }
 

@@ -8,10 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.management.ThreadMXBean;
+import io.farpage.it.deadlines.Allocations;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Random;
@@ -183,22 +182,16 @@ final class TlsStreamTest {
 
     @Test
     void shouldAllocateNothingPerRecord() throws Exception {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         try (Pair pair = new Pair(TlsStream.REKEY_RECORDS)) {
-            long allocated = 0;
-            // The last of several rounds: the first ones are interpreted and box what compiled code does not.
-            for (int round = 0; round < 10; round++) {
-                long before = threads.getCurrentThreadAllocatedBytes();
-                for (int i = 0; i < 5_000; i++) {
+            Allocations.assertNone(5_000, records -> {
+                for (int i = 0; i < records; i++) {
                     pair.client.write(memory.address(), 4096);
                     TlsTrial.move(pair.client, pair.server);
                     pair.server.read(memory.address(), 16);
                     pair.server.read(memory.address(), 4080);
                     pair.server.hasInput();
                 }
-                allocated = threads.getCurrentThreadAllocatedBytes() - before;
-            }
-            assertTrue(allocated < 5_000, allocated + " bytes in 5000 records");
+            });
         }
     }
 

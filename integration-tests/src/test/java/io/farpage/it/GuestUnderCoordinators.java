@@ -16,13 +16,17 @@ import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.CoordinatorProcess;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.Recurring;
 import io.farpage.it.harness.ShadowedRam;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -53,6 +57,11 @@ abstract class GuestUnderCoordinators {
     @SuppressWarnings("NullAway.Init") // set before each test
     ShadowedRam guest;
 
+    private final Set<String> used = ConcurrentHashMap.newKeySet();
+
+    @SuppressWarnings("NullAway.Init") // set before each test
+    private Recurring use;
+
     @RegisterExtension
     final ClusterLog log = new ClusterLog(() -> cluster);
 
@@ -62,6 +71,11 @@ abstract class GuestUnderCoordinators {
         List.of("a", "b").forEach(node -> cluster.openAgent(node, Map.of()));
         cluster.launchAgent("c", Map.of());
         cluster.awaitAllLinks();
+        // A space that is not used for ten seconds is detached, and is not attached again without a coordinator.
+        use = new Recurring(
+                "use-spaces",
+                Duration.ofSeconds(1),
+                () -> used.forEach(name -> cluster.agent("c").page(name, 0)));
         makeSpace("first", 1);
         guests = new Guests(cluster, "a", "b");
         guests.attach("vm", socket(), PAGES * 4096L, LOCAL_PAGES * 4096L);
@@ -76,6 +90,9 @@ abstract class GuestUnderCoordinators {
     void end() {
         if (guest != null) {
             guest.close();
+        }
+        if (use != null) {
+            use.close();
         }
         if (cluster != null) {
             cluster.close();
@@ -92,6 +109,7 @@ abstract class GuestUnderCoordinators {
                 .forEach(page -> cluster.agent("c")
                         .putPage(name, page, Pages.of(seed, page, 4096))
                         .expect(204));
+        used.add(name);
     }
 
     final void verify(String name, long seed) {

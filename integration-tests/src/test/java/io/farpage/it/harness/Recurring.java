@@ -6,14 +6,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /** A daemon thread that does something again and again, with a pause before each time, until it is closed. */
-final class Recurring implements AutoCloseable {
+public final class Recurring implements AutoCloseable {
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Thread thread;
 
     /** @param action ends within ten seconds, on a quiet machine */
-    Recurring(String name, Duration pause, Runnable action) {
+    public Recurring(String name, Duration pause, Runnable action) {
         thread = Thread.ofPlatform().daemon().name(name).start(() -> run(pause, action));
     }
 

@@ -56,7 +56,7 @@ public final class Main implements Callable<Integer> {
      *
      * @param args of the program; none: all programs and commands
      */
-    static CommandLine commandLine(String... args) {
+    public static CommandLine commandLine(String... args) {
         CommandLine program = new CommandLine(new Main());
         if (Subcommands.add(program, OWN, args)) {
             addPrograms(program);

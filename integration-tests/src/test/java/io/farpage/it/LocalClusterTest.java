@@ -137,30 +137,6 @@ class LocalClusterTest {
     }
 
     @Test
-    void shouldOnlyPrintThePlanOfADryRun() throws Exception {
-        String plan = run(0, "up", "--local", "3", "--guest", "--dry-run");
-        assertTrue(plan.contains("reserve 219 hugepages"), plan);
-        assertTrue(plan.contains("start local-3: run --port-file " + state + "/local-3.port"), plan);
-        assertTrue(plan.contains("start guest: page-bench stress --socket " + state + "/guest.vmm"), plan);
-        assertEquals(Map.of(), members());
-        assertFalse(Files.exists(state));
-    }
-
-    @Test
-    void shouldNameTheFixWhenThePlanIsWrong() throws Exception {
-        assertTrue(run(1, "up", "--local", "0").contains("--local 0: is not from 1 to 16"));
-        assertTrue(run(1, "up", "--local", "1", "--guest").contains("give --local 2 or more"));
-        assertTrue(run(1, "up", "--local", "2", "--pool", "3MiB").contains("--pool 3MiB: is not a multiple of 2MiB"));
-        Files.createDirectories(state);
-        Files.writeString(state.resolve("precious"), "not to be deleted");
-        assertTrue(run(1, "up", "--local", "1").contains("give an empty or a new folder"));
-        assertTrue(run(1, "down").contains("has precious, which is not of a local cluster"));
-        assertTrue(Files.deleteIfExists(state.resolve("precious")));
-        assertTrue(run(0, "down").contains("nothing of the cluster is left"));
-        assertTrue(run(0, "down").contains("no cluster in"));
-    }
-
-    @Test
     void shouldTellAnOrdinaryUserAllThatIsMissingBeforeItStartsAnything() throws Exception {
         assumeTrue(System.getProperty("user.name").equals("root"), "only root can become another user");
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/setpriv")), "setpriv (package util-linux) is missing");

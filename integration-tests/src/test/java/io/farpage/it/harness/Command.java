@@ -36,6 +36,11 @@ public record Command(int code, String out, String err) {
         return coordinator(arguments.toArray(String[]::new));
     }
 
+    /** Executes a command of {@code farpage} and waits for its end. */
+    public static Command farpage(String... arguments) {
+        return execute(io.farpage.cli.Main.commandLine(arguments), arguments);
+    }
+
     private static Command execute(CommandLine program, String... arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();

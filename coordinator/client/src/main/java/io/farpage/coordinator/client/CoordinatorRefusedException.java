@@ -29,6 +29,14 @@ public final class CoordinatorRefusedException extends CoordinatorException {
         return problem.is("pool-retired");
     }
 
+    /**
+     * Whether the coordinator could not do its work. A change may have been made all the same: its store may have
+     * written what it did not confirm.
+     */
+    public boolean isUnavailable() {
+        return problem.status() == 503;
+    }
+
     /** Whether what the call names does not exist, as a node after the coordinator lost its store. */
     public boolean isNotFound() {
         return problem.status() == 404;

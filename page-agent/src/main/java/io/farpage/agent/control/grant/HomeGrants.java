@@ -158,12 +158,20 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
             publish(parties, seal.seal(parties, content.get(), grantee.get()));
             published(parties, content.get(), list);
             return true;
-        } catch (GrantException | CoordinatorRefusedException e) {
-            // No node has learned these keys. The next refresh tries again, without haste: a node may be at fault for
-            // good.
-            refused(parties, String.valueOf(e.getMessage()));
-            return true;
+        } catch (CoordinatorRefusedException e) {
+            if (e.isUnavailable()) {
+                throw e; // the node may have learned these keys
+            }
+            return refused(parties, e);
+        } catch (GrantException e) {
+            return refused(parties, e);
         }
+    }
+
+    /** No node has learned these keys. The next list tries again, without haste: a node may be at fault for good. */
+    private boolean refused(GrantParties parties, Exception reason) {
+        refused(parties, String.valueOf(reason.getMessage()));
+        return true;
     }
 
     private void publish(GrantParties parties, GrantRequest sealed) throws CoordinatorException {

@@ -2,8 +2,11 @@ package io.farpage.agent.control.grant;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.TestCoordinator;
@@ -12,6 +15,7 @@ import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -20,15 +24,24 @@ import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;
 import io.farpage.pool.PoolException;
 import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.rest.Json;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -290,6 +303,61 @@ final class HomeGrantsTest {
                 assertEquals(extents, registered.get(), "no range is registered twice");
             }
         }
+    }
+
+    /** A store that fails may have told the node of the keys: a WRITE with them is not to be refused. */
+    @Test
+    void shouldRevokeAGrantThatIsRefusedAndKeepOneThatMayHaveBeenPublished() throws Exception {
+        goOn.countDown();
+        AtomicInteger status = new AtomicInteger(503);
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext(
+                "/api/v1/nodes/guest", exchange -> answer(exchange, 200, Json.STRICT.writeValueAsBytes(guest())));
+        server.createContext(
+                "/api/v1/nodes/home/grants/1/guest", exchange -> answer(exchange, status.get(), problem(status.get())));
+        server.start();
+        URI url = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+        try (CoordinatorClient client = new CoordinatorClient(url, Duration.ofSeconds(30))) {
+            grants = grants(client);
+            assertThrows(CoordinatorRefusedException.class, () -> grant(extent(0, 1, 0)));
+            assertTrue(isGranted(0), "the store may have failed after the node had read the grant");
+            status.set(409);
+            assertTrue(grant(extent(0, 1, 0)));
+            assertFalse(isGranted(0));
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    private static Node guest() {
+        return new Node(
+                "guest",
+                GUEST,
+                "host",
+                "127.0.0.1:1",
+                1,
+                1 << 20,
+                List.of(),
+                new PoolInfo(1 << 20, 4096),
+                List.of(TransportKind.TCP),
+                Optional.of(LinkKeys.generate("guest", GUEST).published()),
+                NodeStatus.ACTIVE,
+                Optional.empty(),
+                Instant.EPOCH);
+    }
+
+    private static byte[] problem(int status) {
+        return "{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\",\"instance\":\"/x\"}"
+                .formatted(status)
+                .getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void answer(HttpExchange exchange, int status, byte[] body) throws IOException {
+        exchange.getResponseHeaders()
+                .add("Content-Type", status == 200 ? "application/json" : "application/problem+json");
+        exchange.sendResponseHeaders(status, body.length);
+        exchange.getResponseBody().write(body);
+        exchange.close();
     }
 
     private Extent[] extents(int count) {

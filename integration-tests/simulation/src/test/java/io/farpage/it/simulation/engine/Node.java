@@ -133,6 +133,13 @@ public final class Node {
         engine.at(standsStillUntil, null, this::release);
     }
 
+    /** Ends a standstill, however long it was to be, in so many nanoseconds. */
+    public void goOnIn(long nanos) {
+        standsStillUntil = Math.min(standsStillUntil, engine.now() + nanos);
+        stoodStillAt = standsStillUntil;
+        engine.at(standsStillUntil, null, this::release);
+    }
+
     private void release() {
         if (!standsStill() && !dead) {
             List<Runnable> all = List.copyOf(held);

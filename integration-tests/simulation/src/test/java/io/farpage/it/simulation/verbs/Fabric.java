@@ -27,9 +27,10 @@ public final class Fabric {
      *
      * @param home that refuses it
      * @param by who sent it
-     * @param revokedBy the thread that revoked the key; empty if it was never given, or does not permit this
+     * @param isOfPull whether it is a READ with a key for reading alone
+     * @param reason what is wrong with the key, for messages
      */
-    public record Refusal(Node home, Node by, boolean isWrite, Optional<String> revokedBy) {}
+    public record Refusal(Node home, Node by, boolean isWrite, boolean isOfPull, String reason) {}
 
     /** Tells of each request that is refused. */
     public void onRefusal(Consumer<Refusal> task) {

@@ -41,11 +41,11 @@ final class SimulatedDevice implements Device {
 
     private boolean closed;
 
-    private record Revoked(long length, long at, String by) {
+    private record Revoked(SimulatedDomain.Region region, long at, String by) {
         @Override
         public String toString() {
-            return "the key of %d bytes was revoked at %.6f s by %s"
-                    .formatted(length, Engine.get().secondsAt(at), by);
+            return "the key of %d bytes for %s was revoked at %.6f s by %s"
+                    .formatted(region.length(), region.access(), Engine.get().secondsAt(at), by);
         }
     }
 
@@ -155,21 +155,22 @@ final class SimulatedDevice implements Device {
     String describe(int key) {
         return region(key)
                 .map(region -> "the key is of " + region.length() + " bytes for " + region.access())
-                .orElseGet(() -> revokedBy(key).isEmpty() ? "the key was never given" : revoked.get(key) + "");
+                .or(() -> Optional.ofNullable(revoked.get(key)).map(Revoked::toString))
+                .orElse("the key was never given");
     }
 
-    /** The thread that revoked a key. */
-    Optional<String> revokedBy(int key) {
-        return Optional.ofNullable(revoked.get(key)).map(Revoked::by);
+    /** Whether a key permits or permitted to read alone. */
+    boolean isForReading(int key) {
+        return region(key)
+                .or(() -> Optional.ofNullable(revoked.get(key)).map(Revoked::region))
+                .filter(region -> !region.access().contains(AccessFlag.REMOTE_WRITE))
+                .isPresent();
     }
 
     void remove(SimulatedDomain.Region region) {
         revoked.put(
                 region.rkey(),
-                new Revoked(
-                        region.length(),
-                        Engine.get().now(),
-                        Thread.currentThread().getName()));
+                new Revoked(region, Engine.get().now(), Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

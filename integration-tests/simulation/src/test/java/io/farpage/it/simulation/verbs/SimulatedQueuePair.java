@@ -315,7 +315,11 @@ final class SimulatedQueuePair implements QueuePair {
                                             device.describe(request.rkey)));
             device.fabric()
                     .refused(new Fabric.Refusal(
-                            device.node(), sender.device.node(), request.write, device.revokedBy(request.rkey)));
+                            device.node(),
+                            sender.device.node(),
+                            request.write,
+                            !request.write && device.isForReading(request.rkey),
+                            device.describe(request.rkey)));
             state = QpState.ERR;
             fail(WcStatus.WR_FLUSH_ERR);
             sender.answer(request, sentIn, WcStatus.REM_ACCESS_ERR, own);

@@ -59,9 +59,11 @@ final class Churn {
         if (scenario.variant().hasDeletions() && engine.oneIn(2)) {
             guest.run();
             engine.pause(engine.between(0, 3 * SECOND));
+            scenario.verdicts().deleting();
             scenario.deleteUnder(guest);
         } else {
             scenario.leave(guest, guest.host());
+            scenario.verdicts().deleting();
         }
         scenario.gone(guest);
         scenario.await(space + " is deleted", 60, () -> {
@@ -72,6 +74,7 @@ final class Churn {
                 return e.getMessage().contains("404");
             }
         });
+        scenario.verdicts().deleted();
     }
 
     private void run(Guest guest) throws Exception {

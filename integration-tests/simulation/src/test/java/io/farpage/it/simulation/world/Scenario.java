@@ -179,6 +179,10 @@ public final class Scenario {
         engine.end();
     }
 
+    Verdicts verdicts() {
+        return verdicts;
+    }
+
     Variant variant() {
         return variant;
     }
@@ -278,7 +282,8 @@ public final class Scenario {
             }
             guest.process().kill();
         } else {
-            keepsDown = () -> from.process().standStill(2 * SECOND);
+            // Longer than a request may take: until it is cut off, it is the writer.
+            keepsDown = () -> from.process().standStill(60 * SECOND);
         }
         faults.failed();
         engine.trail().count("space taken over");
@@ -292,6 +297,9 @@ public final class Scenario {
                 "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)),
                 keepsDown);
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        if (!dies) {
+            from.process().goOnIn(engine.between(0, 2 * SECOND));
+        }
         compare(guest);
         if (dies) {
             cluster.start(from);

@@ -23,6 +23,8 @@ final class Verdicts {
     /** How long a fault may have consequences. */
     private static final long AFTERMATH = 15_000_000_000L;
 
+    private static final long SECOND = 1_000_000_000L;
+
     private final Engine engine;
     private final Map<String, Long> excusedUntil = new HashMap<>();
     /** Nodes that were cut off, which find the links of their other guests down, too. */
@@ -30,6 +32,10 @@ final class Verdicts {
 
     private long coordinatorExcusedUntil;
     private long dropsExcusedUntil;
+    /** Spaces that are being deleted. */
+    private int deletions;
+
+    private long deletedUntil;
 
     Verdicts(Engine engine) {
         this.engine = engine;
@@ -53,6 +59,17 @@ final class Verdicts {
     /** No link is made for so long, and no key handed out. */
     void excuseDrops(long nanos) {
         dropsExcusedUntil = Math.max(dropsExcusedUntil, engine.now() + nanos + AFTERMATH);
+    }
+
+    /** The deletion of a space begins: its homes revoke keys, whoever reads with them. */
+    void deleting() {
+        deletions++;
+    }
+
+    /** A space is deleted. */
+    void deleted() {
+        deletions--;
+        deletedUntil = engine.now() + SECOND;
     }
 
     private boolean isExcused(String node) {
@@ -80,17 +97,18 @@ final class Verdicts {
     }
 
     /**
-     * A home has refused a request for its key. That is a fault if it is a WRITE to frames that were given up
-     * meanwhile: only a node that has nothing under way to them lets them go; or one with a key for reads. A node that
-     * is cut off may have requests under way, and a node that pulls from a home of a space that is deleted, or with the
-     * keys of an attachment that ends; their link breaks, which is a reason to drop a home.
+     * A home has refused a request for its key. A node has nothing under way to frames when it lets them go, and no home
+     * revokes its key before that, unless it cuts the node off, or the space is deleted. The key of a pull is revoked
+     * some seconds after the pull has ended, whether the node that pulls has learned that or not. The link breaks
+     * then, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
-        if (refusal.isWrite() && refusal.revokedBy().filter("releases"::equals).isPresent()) {
-            engine.fail("%s writes to frames that %s has given up".formatted(refusal.by(), refusal.home()));
-        }
-        if (refusal.isWrite() && refusal.revokedBy().isEmpty()) {
-            engine.fail("%s writes to %s with a key that does not permit that".formatted(refusal.by(), refusal.home()));
+        if (!refusal.isOfPull()
+                && cutOffUntil.getOrDefault(refusal.by().name(), 0L) < engine.now()
+                && deletions == 0
+                && deletedUntil < engine.now()) {
+            engine.fail("%s refuses a %s of %s, which has no fault: %s"
+                    .formatted(refusal.home(), refusal.isWrite() ? "WRITE" : "READ", refusal.by(), refusal.reason()));
         }
         excuse(refusal.home().name(), 0);
         excuse(refusal.by().name(), 0);

@@ -7,7 +7,6 @@ import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Drain;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
@@ -31,9 +30,7 @@ import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PageInfo;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
@@ -46,6 +43,7 @@ import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -411,17 +409,17 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /** Says that all pages of extents are copied to the homes that join them. Returns the extents as they are then. */
-    public SpaceExtents promote(String idOrName, String node, PromoteRequest request) throws CoordinatorException {
+    public SpaceExtents promote(String idOrName, String node, WriterRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/promotions", request, SpaceExtents.class);
     }
 
     /** Says that the homes that join extents may pull the pages. Returns the extents as they are then. */
-    public SpaceExtents allowPulls(String idOrName, String node, PullRequest request) throws CoordinatorException {
+    public SpaceExtents allowPulls(String idOrName, String node, WriterRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/pulls", request, SpaceExtents.class);
     }
 
     /** Says that a node has nothing under way to homes that were dropped. Returns the extents as they are then. */
-    public SpaceExtents acknowledgeDrops(String idOrName, String node, DropAck ack) throws CoordinatorException {
+    public SpaceExtents acknowledgeDrops(String idOrName, String node, WriterRequest ack) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/drops/ack", ack, SpaceExtents.class);
     }
 

@@ -6,16 +6,14 @@ import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PromoteRequest;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.WriterRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -345,7 +343,7 @@ public final class Drops implements AutoCloseable {
             return;
         }
         try {
-            use(space, coordinator.allowPulls(Long.toString(space.id()), node, new PullRequest(incarnation, noted)));
+            use(space, coordinator.allowPulls(Long.toString(space.id()), node, new WriterRequest(incarnation, noted)));
         } catch (CoordinatorRefusedException e) {
             log.warn("space {}: no home pulls pages: {}", space.name(), e.getMessage());
             refresh(space);
@@ -361,7 +359,7 @@ public final class Drops implements AutoCloseable {
         }
         try {
             SpaceExtents now =
-                    coordinator.promote(Long.toString(space.id()), node, new PromoteRequest(incarnation, complete));
+                    coordinator.promote(Long.toString(space.id()), node, new WriterRequest(incarnation, complete));
             promoted.addAndGet(complete.size());
             log.info("space {}: {} extents have another home", space.name(), complete.size());
             use(space, now);
@@ -398,7 +396,10 @@ public final class Drops implements AutoCloseable {
             return;
         }
         try {
-            use(space, coordinator.acknowledgeDrops(Long.toString(space.id()), node, new DropAck(incarnation, epochs)));
+            use(
+                    space,
+                    coordinator.acknowledgeDrops(
+                            Long.toString(space.id()), node, new WriterRequest(incarnation, epochs)));
         } catch (CoordinatorRefusedException e) {
             log.warn("space {}: a drop is not acknowledged: {}", space.name(), e.getMessage());
         }

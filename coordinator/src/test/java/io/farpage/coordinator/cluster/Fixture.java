@@ -105,8 +105,9 @@ public final class Fixture {
     /** What is found by an index is what a look at all rows finds. */
     void checkIndexes() {
         State state = ledger.state();
-        State.Derived scanned = State.Derived.of(state.extents(), state.fences());
+        State.Derived scanned = State.Derived.of(state.extents(), state.attachments(), state.fences());
         assertEquals(scanned.hosted().keys(), state.derived().hosted().keys());
+        assertEquals(scanned.attached().keys(), state.derived().attached().keys());
         assertEquals(scanned.cutOff().keys(), state.derived().cutOff().keys());
     }
 

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.client;
 
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
@@ -262,19 +263,9 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("PUT", nodePath(node) + "/regions/" + encoded(name), request, Region.class);
     }
 
-    /** The grant of a home for a node that is attached to a space; empty if the home has published none. */
-    public Optional<Grant> grant(String home, long space, String node) throws CoordinatorException {
-        return transport.find(grantPath(home, space, node), Grant.class);
-    }
-
     /** Publishes a home's grant for a node that is attached to a space, in the place of any earlier one. */
     public void publishGrant(String home, long space, String node, GrantRequest request) throws CoordinatorException {
         transport.call("PUT", grantPath(home, space, node), request, Grant.class);
-    }
-
-    /** The grant of a home for a node that pulls an extent; empty if the home has published none. */
-    public Optional<Grant> grant(String home, long space, String node, ExtentEpoch pull) throws CoordinatorException {
-        return transport.find(pullPath(home, space, node, pull), Grant.class);
     }
 
     /** Publishes a home's grant for a node that pulls an extent. */
@@ -486,6 +477,15 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Says that a node has applied what it hosts. */
     public void acknowledgeHosted(String node, HostedAck ack) throws CoordinatorException {
         transport.call("POST", nodePath(node) + "/hosted/ack", ack);
+    }
+
+    /**
+     * All that a node needs for the spaces that it works with.
+     *
+     * @param since mark of an earlier document, of which nothing is given again; 0 for all
+     */
+    public Attached attached(String node, long since) throws CoordinatorException {
+        return transport.call("GET", nodePath(node) + "/attached?since=" + since, null, Attached.class);
     }
 
     /** Tells a coordinator that is being rebuilt what a node knows. The answer is used whatever the allegiance. */

@@ -38,7 +38,7 @@ class SpacesTest {
         space = coordinator.client().createSpace(request).id();
         long revision = coordinator.client().hosted("a").revision();
         coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision));
-        spaces = new Spaces(coordinator.client(), "a", INCARNATION, () -> now);
+        spaces = new Spaces(new SpaceRequests(coordinator.client(), "a", INCARNATION), () -> now, Runnable::run);
     }
 
     @AfterEach
@@ -81,9 +81,9 @@ class SpacesTest {
     }
 
     /** Lets time pass, and the thread take its step. */
-    private void pass(Duration time) throws CoordinatorException {
+    private void pass(Duration time) {
         now += time.toNanos();
-        spaces.update();
+        spaces.step();
     }
 
     private int attachments() throws CoordinatorException {

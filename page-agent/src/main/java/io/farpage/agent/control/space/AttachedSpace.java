@@ -162,11 +162,14 @@ final class AttachedSpace {
         usedAt = clock.getAsLong();
     }
 
+    /** Whether the last use ended {@code idle} ago or earlier, and another may start. */
+    synchronized boolean isIdle(Duration idle) {
+        return !leaving && users == 0 && clock.getAsLong() - usedAt >= idle.toNanos();
+    }
+
     /** Lets no further use start if the last one ended {@code idle} ago or earlier. */
     synchronized void leaveIfIdle(Duration idle) {
-        if (users == 0 && clock.getAsLong() - usedAt >= idle.toNanos()) {
-            leaving = true;
-        }
+        leaving |= isIdle(idle);
     }
 
     /** Lets no further use start. */

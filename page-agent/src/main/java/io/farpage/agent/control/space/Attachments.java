@@ -198,9 +198,13 @@ final class Attachments {
     }
 
     /** Ends the use of a space that another node has taken over. */
-    static void revokeTakenOver(AttachedSpace space) {
+    void revokeTakenOver(AttachedSpace space) {
         if (space.revoke("another node took its space over")) {
-            log.error("space {} (id {}) was taken over by another node", space.name(), space.id());
+            log.error(
+                    "space {} (id {}) was taken over from incarnation {} of this node, whose lease had run out",
+                    space.name(),
+                    space.id(),
+                    requests.incarnation());
         }
     }
 

@@ -382,10 +382,12 @@ public final class Drops {
         });
     }
 
-    /** Hands the extents of a space to its pagers, unless it has later ones. Any thread. */
-    void use(AttachedSpace space, SpaceExtents now) {
-        if (space.update(now)) {
+    /** Hands the extents of a space to its pagers, unless they have later ones. Returns whether. Any thread. */
+    boolean use(AttachedSpace space, SpaceExtents now) {
+        boolean isLater = space.update(now);
+        if (isLater) {
             writersOf(space).forEach(writer -> writer.wake.run());
         }
+        return isLater;
     }
 }

@@ -269,7 +269,9 @@ public final class Spaces implements AutoCloseable {
 
     private boolean isDue() {
         return answered != changes.get()
-                || clock.getAsLong() - readAt >= validity().toNanos();
+                || clock.getAsLong() - readAt >= validity().toNanos()
+                // Such a space stays attached while the coordinator is away: it may be used again.
+                || attachments.all().stream().anyMatch(space -> space.isIdle(IDLE));
     }
 
     /** Asks for a document: for all of it, if a key is missing. One that was overtaken is asked for again. */
@@ -304,6 +306,7 @@ public final class Spaces implements AutoCloseable {
                 revoke(space, Optional.ofNullable(listed.get(space.id())));
             }
         }
+        attachments.all().forEach(space -> space.leaveIfIdle(IDLE));
         listed.forEach((id, held) ->
                 attachments.find(id).ifPresent(space -> held.extents().ifPresent(now -> update(space, now))));
         pulled = document.pulls().stream().map(Attached.Pull::space).collect(Collectors.toSet());
@@ -327,7 +330,7 @@ public final class Spaces implements AutoCloseable {
         } else if (listed.get().extents().filter(now -> now.space().deleting()).isPresent()) {
             space.revoke(AttachedSpace.DELETED);
         } else if (listed.get().cutOff()) {
-            Attachments.revokeTakenOver(space);
+            attachments.revokeTakenOver(space);
         }
     }
 
@@ -336,15 +339,13 @@ public final class Spaces implements AutoCloseable {
      * guest keeps its memory.
      */
     private void update(AttachedSpace space, SpaceExtents now) {
-        drops.use(space, now);
-        if (!now.space().mayAttach(requests.node()) && !space.isExclusive()) {
+        if (drops.use(space, now) && !now.space().mayAttach(requests.node()) && !space.isExclusive()) {
             space.leave();
         }
     }
 
     private void detachUnused() {
         for (AttachedSpace space : attachments.all()) {
-            space.leaveIfIdle(IDLE);
             if (space.isUnused()) {
                 begin("detachment", space.id(), () -> attachments.detach(space));
             }

@@ -532,6 +532,25 @@ final class FollowedSpacesTest {
     }
 
     @Test
+    void shouldStayAttachedWhileTheCoordinatorIsAway() throws Exception {
+        spaces.use(1).orElseThrow().close();
+        step(document(2, held(1, false)));
+        done.clear();
+        failures.put("read since 102", away());
+        for (int i = 0; i < 3; i++) {
+            now += Spaces.IDLE.toNanos();
+            pass();
+        }
+        assertFalse(done.contains("detach 1"), done::toString);
+        spaces.use(1).orElseThrow().close();
+        failures.clear();
+        now += Spaces.IDLE.toNanos();
+        done.clear();
+        pass();
+        assertEquals(List.of("read since 102", "keys 2", "detach 1"), done);
+    }
+
+    @Test
     void shouldReadTheDocumentAgainAfterAFailureAndFromTimeToTime() {
         failures.put("read since 101", away());
         assertEquals(Errands.RETRY, step(document(2)));

@@ -80,9 +80,10 @@ class SpacesTest {
         return spaces.use(space).orElseThrow();
     }
 
-    /** Lets time pass, and the thread take its step. */
+    /** Lets time pass, and the thread ask for a document and apply it. */
     private void pass(Duration time) {
         now += time.toNanos();
+        spaces.step();
         spaces.step();
     }
 

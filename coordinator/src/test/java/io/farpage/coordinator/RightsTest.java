@@ -97,13 +97,13 @@ class RightsTest {
 
     @Test
     void shouldShowAGrantToTheAttachedNodeAlone() {
-        Access access =
-                TABLE.of("GET", "/api/v1/nodes/{id}/grants/{space}/{node}").orElseThrow();
-        assertTrue(access.allows(new Identity.Node("b"), RightsTest::fromAToB));
-        for (Identity other : List.of(
-                NODE_A, new Identity.Node("c"), role(Role.ADMIN), role(Role.OPERATOR), new Identity.Coordinator())) {
-            assertFalse(access.allows(other, RightsTest::fromAToB), other.toString());
+        String attached = "GET /api/v1/nodes/{id}/attached";
+        assertTrue(allows(attached, NODE_A));
+        for (Identity other :
+                List.of(new Identity.Node("b"), role(Role.ADMIN), role(Role.OPERATOR), new Identity.Coordinator())) {
+            assertFalse(allows(attached, other), other.toString());
         }
+        assertTrue(TABLE.of("GET", "/api/v1/nodes/{id}/grants/{space}/{node}").isEmpty());
         for (String method : List.of("PUT", "DELETE")) {
             Access change =
                     TABLE.of(method, "/api/v1/nodes/{id}/grants/{space}/{node}").orElseThrow();

@@ -72,8 +72,8 @@ final class GrantedAccessTest {
             node.attach("granted");
             GrantContent.Range range = node.awaitGrant("b", mine);
             assertEquals(LENGTH, range.length());
-            assertEquals(Optional.empty(), cluster.client().grant("b", before, "z-reach"));
-            assertEquals(Optional.empty(), cluster.client().grant("b", behind, "z-reach"));
+            assertEquals(Optional.empty(), node.grant("b", before));
+            assertEquals(Optional.empty(), node.grant("b", behind));
             long address = range.address().value();
             int rkey = (int) range.keys().getFirst().rkey();
 
@@ -131,7 +131,7 @@ final class GrantedAccessTest {
             node.memory().fill((byte) 0x5a);
             assertEquals(WcStatus.REM_ACCESS_ERR, node.read(first.address().value(), old, LENGTH));
             refuse(node, "with the old key", first.address().value(), old, PAGE);
-            assertEquals(Optional.empty(), cluster.client().grant("b", space, "z-revoked"));
+            assertEquals(Optional.empty(), node.grant("b", space));
 
             node.attach("revoked");
             GrantContent.Range second = node.awaitGrant("b", space);

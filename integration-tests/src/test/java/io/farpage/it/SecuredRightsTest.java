@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
 /** What nodes and roles may do in a cluster with certificates, and what is refused to them. */
 @Tag("portable")
@@ -71,18 +72,20 @@ class SecuredRightsTest extends SecuredNodes {
         certificates.node("c");
         String path = "/api/v1/nodes/b/grants/%d/a"
                 .formatted(cluster.client().space("s").orElseThrow().id());
+        String attached = "/api/v1/nodes/a/attached";
         cluster.agent("a").page("s", 3).expect(200);
-        assertFalse(
-                as("a").get(path).expect(200).json().get("sealed").asString().contains("rkey"));
+        JsonNode grants = as("a").get(attached).expect(200).json().get("grants");
+        assertFalse(grants.isEmpty());
+        assertFalse(grants.toString().contains("rkey"));
         for (Rest other : List.of(as("b"), as("c"), as(Role.ADMIN), as(Role.OPERATOR), as("coordinator"))) {
-            assertRefused(403, "forbidden", "it takes the certificate of node 'a'", other.get(path));
+            assertRefused(403, "forbidden", "it takes the certificate of node 'a'", other.get(attached));
         }
         for (Rest other : List.of(as("a"), as("c"), as(Role.ADMIN), as("coordinator"))) {
             assertRefused(403, "forbidden", "it takes the certificate of node 'b'", other.sendJson("PUT", path, "{}"));
         }
         awaitLogged(
-                () -> as("c").get(path).expect(403),
-                "refused: GET " + path + " from 127.0.0.1, node 'c'",
+                () -> as("c").get(attached).expect(403),
+                "refused: GET " + attached + " from 127.0.0.1, node 'c'",
                 "certificate of node 'a'");
     }
 

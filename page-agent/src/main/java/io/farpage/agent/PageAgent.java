@@ -101,7 +101,6 @@ public final class PageAgent implements AutoCloseable {
     private final Shards shards;
     private final LinkControl links;
     private final Hosting hosting;
-    private final ReceivedGrants grants;
     private final Optional<SealSweep> seals;
     private final Membership membership;
     private final ApiSocket socket;
@@ -154,7 +153,11 @@ public final class PageAgent implements AutoCloseable {
         Pulls pulls = movers.add(
                 new Pulls(self, shards.loops().getFirst(), peer -> links.link(peer, 0), AgentOptions.pulls(config)));
         // Closed after the guests, which may wait for a grant to write their last pages.
-        grants = movers.add(new ReceivedGrants(self, spaces, pulls, links));
+        ReceivedGrants grants = movers.add(new ReceivedGrants(self, links));
+        links.onGrantRefused(refused -> {
+            grants.refused(refused.link().peer(), refused.incarnation(), refused.offset(), refused.rkey());
+            spaces.refresh();
+        });
         PageTool pages = new PageTool(
                 self,
                 shards.loops().getFirst(),
@@ -258,8 +261,7 @@ public final class PageAgent implements AutoCloseable {
         given.start();
         hosting.start();
         reports.start();
-        grants.start();
-        spaces.start();
+        spaces.start(grants);
         seals.ifPresent(SealSweep::start);
         keeping.begin();
         membership.start();
@@ -439,21 +441,16 @@ public final class PageAgent implements AutoCloseable {
                     if (hosting.mayHold(event.spaceId())) {
                         hosting.refresh();
                     }
-                    event.spaceId().ifPresent(spaces::deleted);
+                    event.spaceId().ifPresent(spaces::changed);
                     seals.ifPresent(SealSweep::refresh);
                 }
                 case EXTENTS_LOST, HOMES_CHANGED, SPACE_ALLOWED -> {
                     hosting.refresh();
                     event.spaceId().ifPresent(spaces::changed);
                 }
-                case SPACE_TAKEN_OVER -> ifOfThisNode(event, spaces::resync);
+                case SPACE_TAKEN_OVER -> ifOfThisNode(event, spaces::refresh);
                 case RELEASES_PENDING, FENCES_CHANGED, ATTACHMENTS_CHANGED -> ifOfThisNode(event, hosting::refresh);
-                case GRANT_PUBLISHED -> {
-                    if (event.peer().filter(node::equals).isPresent()) {
-                        grants.published(
-                                event.node().orElseThrow(), event.spaceId().orElseThrow());
-                    }
-                }
+                case GRANT_PUBLISHED -> event.peer().filter(node::equals).ifPresent(_ -> spaces.refresh());
                 case SPACE_CREATED, SPACE_TORN, SPACE_SEALED -> hosting.refresh();
                 case CLUSTER_FORMED,
                         CLUSTER_DISSOLVED,
@@ -474,9 +471,8 @@ public final class PageAgent implements AutoCloseable {
         @Override
         public void resync() {
             links.resync();
-            spaces.resync();
+            spaces.refresh();
             hosting.refresh();
-            grants.resync();
             seals.ifPresent(SealSweep::refresh);
         }
     }

@@ -3,6 +3,7 @@ package io.farpage.agent;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
@@ -184,7 +185,7 @@ final class RehearsalCoordinator implements AutoCloseable {
                         .filter(endpoint -> endpoint.peer().equals(request.name()))
                         .toList();
             case "GET nodes/hosted" -> request.name().equals(home) ? hosted() : Hosted.NOTHING;
-            case "GET nodes/grants/" -> found(grant);
+            case "GET nodes/attached" -> attached(request.name());
             case "PUT nodes/grants/" -> publish(request, request.body(GrantRequest.class));
             case "POST nodes/figures" -> new FiguresWanted(List.of());
             case "GET spaces" -> List.of(space);
@@ -259,7 +260,13 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     private Grant publish(Request request, GrantRequest said) {
         Grant given = new Grant(
-                ID, request.name(), said.homeIncarnation(), request.last(), said.incarnation(), said.sealed());
+                ID,
+                request.name(),
+                said.homeIncarnation(),
+                request.last(),
+                said.incarnation(),
+                Optional.empty(),
+                said.sealed());
         grant = given;
         happened(EventKind.GRANT_PUBLISHED, request.name(), request.last());
         return given;
@@ -290,6 +297,21 @@ final class RehearsalCoordinator implements AutoCloseable {
                 .map(one -> new HostedAttachment(ID, one.node(), one.incarnation(), grant != null))
                 .toList();
         return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
+    }
+
+    private Attached attached(String node) throws NotFoundException {
+        Optional<Attachment> own =
+                Optional.ofNullable(attachment).filter(one -> one.node().equals(node));
+        if (own.isEmpty()) {
+            return Attached.NOTHING;
+        }
+        return new Attached(
+                events.size(),
+                1,
+                List.of(new Attached.Held(own.get(), false, Optional.of(extents()))),
+                List.of(),
+                Optional.ofNullable(grant).stream().toList(),
+                List.of(found(nodes.get(home))));
     }
 
     @Override

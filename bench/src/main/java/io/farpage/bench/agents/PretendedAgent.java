@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * The control plane of a page agent without pool and queue pairs: it registers, keeps its lease, follows the events,
  * and asks for what a page agent asks for after each. Its loops are those of a page agent: membership, events, links
- * with what it hosts, fences, and figures of guests.
+ * with what it hosts and what it needs for its spaces, and figures of guests.
  */
 final class PretendedAgent implements AutoCloseable {
     private static final Duration WAIT = Duration.ofSeconds(30);
@@ -46,6 +46,7 @@ final class PretendedAgent implements AutoCloseable {
     private volatile long renewedNanos;
     private volatile boolean followsEvents;
     private long hostingNanos;
+    private long attachedMark;
     private long index;
     private boolean missed = true;
 
@@ -226,6 +227,7 @@ final class PretendedAgent implements AutoCloseable {
                 hostingNanos = now;
                 Hosted hosted = coordinator.hosted(id);
                 coordinator.acknowledgeHosted(id, new HostedAck(registration.incarnation(), hosted.revision()));
+                attachedMark = coordinator.attached(id, attachedMark).mark();
             }
             return spread(HOSTING_REFRESH);
         } catch (CoordinatorException e) {

@@ -4,6 +4,7 @@ import io.farpage.config.Quantities;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.backup.Rows;
+import io.farpage.coordinator.cluster.Attaching;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Copies;
 import io.farpage.coordinator.cluster.Drains;
@@ -101,7 +102,7 @@ public final class Api {
     public List<Route> routes() {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
-        routes.addAll(new NodeRoutes(membership, links, hosting, keys).routes());
+        routes.addAll(new NodeRoutes(membership, links, hosting, new Attaching(ledger, grants), keys).routes());
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());

@@ -28,11 +28,6 @@ final class GrantRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.get(
-                        GRANT,
-                        "What a home has granted to a node that is attached to a space, sealed for that node",
-                        Grant.class,
-                        ctx -> ctx.json(grants.grant(home(ctx), space(ctx), node(ctx)))),
                 Route.put(
                         GRANT,
                         "Publish what a home grants to a node that is attached to a space, in the place of any earlier grant",
@@ -40,11 +35,6 @@ final class GrantRoutes {
                         Grant.class,
                         ctx -> ctx.json(grants.publish(
                                 home(ctx), space(ctx), node(ctx), Requests.body(ctx, GrantRequest.class, BODY)))),
-                Route.get(
-                        PULL,
-                        "What a home has granted to a node that pulls an extent in an epoch, sealed for that node",
-                        Grant.class,
-                        ctx -> ctx.json(grants.grant(home(ctx), space(ctx), node(ctx), pull(ctx)))),
                 Route.put(
                         PULL,
                         "Publish what a home grants to a node that pulls an extent in an epoch",

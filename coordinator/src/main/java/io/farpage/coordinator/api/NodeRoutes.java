@@ -2,9 +2,11 @@ package io.farpage.coordinator.api;
 
 import io.farpage.access.Identity;
 import io.farpage.coordinator.access.NodeKeys;
+import io.farpage.coordinator.cluster.Attaching;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Heartbeat;
@@ -44,12 +46,14 @@ final class NodeRoutes {
     private final Membership membership;
     private final Links links;
     private final Hosting hosting;
+    private final Attaching attaching;
     private final NodeKeys keys;
 
-    NodeRoutes(Membership membership, Links links, Hosting hosting, NodeKeys keys) {
+    NodeRoutes(Membership membership, Links links, Hosting hosting, Attaching attaching, NodeKeys keys) {
         this.membership = membership;
         this.links = links;
         this.hosting = hosting;
+        this.attaching = attaching;
         this.keys = keys;
     }
 
@@ -187,7 +191,19 @@ final class NodeRoutes {
                         "Say that a node has applied what it hosts as of a revision, which incarnations of others it has"
                                 + " cut off, and what it has zeroed",
                         HostedAck.class,
-                        this::acknowledge));
+                        this::acknowledge),
+                Route.get(
+                                NODE + "/attached",
+                                "All that a node needs for the spaces that it works with: their extents, and what homes"
+                                        + " have granted to it, sealed for it",
+                                Attached.class,
+                                ctx -> ctx.json(attaching.of(id(ctx), since(ctx))))
+                        .with(new QueryParameter(
+                                "since", false, "the mark of an earlier answer: what has not changed is left out")));
+    }
+
+    private static long since(Context ctx) {
+        return Requests.number("since", Requests.optionalQuery(ctx, "since").orElse("0"), 0, Long.MAX_VALUE);
     }
 
     private void acknowledge(Context ctx) throws IOException {

@@ -5,10 +5,9 @@ import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.Drain;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
@@ -41,14 +40,14 @@ final class RepairRoutes {
                 Route.post(
                         Api.PREFIX + "/spaces/{id}/attachments/{node}/promotions",
                         "The node that writes a space has copied all pages of extents to the home that joins each",
-                        PromoteRequest.class,
+                        WriterRequest.class,
                         SpaceExtents.class,
                         200,
                         this::promote),
                 Route.post(
                         Api.PREFIX + "/spaces/{id}/attachments/{node}/pulls",
                         "The node that writes a space notes what it writes to extents, and the home that joins each may copy the pages",
-                        PullRequest.class,
+                        WriterRequest.class,
                         SpaceExtents.class,
                         200,
                         this::allowPulls),
@@ -87,7 +86,7 @@ final class RepairRoutes {
     private void promote(Context ctx) throws IOException, InterruptedException {
         String space = ctx.pathParam("id");
         String node = ctx.pathParam("node");
-        PromoteRequest request = Requests.body(ctx, PromoteRequest.class);
+        WriterRequest request = Requests.body(ctx, WriterRequest.class);
         RequestAudit.note(ctx, "extents", request.extents().size());
         Set<String> homes = hosting.homesBeside(space, "");
         repairs.promote(space, node, request);
@@ -97,7 +96,7 @@ final class RepairRoutes {
 
     private void allowPulls(Context ctx) throws IOException {
         String space = ctx.pathParam("id");
-        PullRequest request = Requests.body(ctx, PullRequest.class);
+        WriterRequest request = Requests.body(ctx, WriterRequest.class);
         RequestAudit.note(ctx, "extents", request.extents().size());
         repairs.allowPulls(space, ctx.pathParam("node"), request);
         ctx.json(spaces.extents(space));

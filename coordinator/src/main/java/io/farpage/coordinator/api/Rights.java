@@ -80,15 +80,14 @@ public final class Rights {
                 .add("GET", NODE + "/regions", READ_KEYS)
                 .add("GET", NODE + "/regions/{name}", READ_KEYS)
                 .add("PUT", NODE + "/regions/{name}", SELF)
-                // Sealed for the attached node, and handed to no other.
-                .add("GET", NODE + "/grants/{space}/{node}", Access.nodeInPath("node"))
                 .add("PUT", NODE + "/grants/{space}/{node}", SELF)
                 .add("DELETE", NODE + "/grants/{space}/{node}", SELF)
-                .add("GET", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", Access.nodeInPath("node"))
                 .add("PUT", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", SELF)
                 .add("POST", NODE + "/pulls", SELF)
                 .add("GET", NODE + "/hosted", READ_SELF)
                 .add("POST", NODE + "/hosted/ack", SELF)
+                // Has keys that are sealed for the node, and that no other is handed.
+                .add("GET", NODE + "/attached", SELF)
                 .add("GET", NODE + "/drain", READ)
                 .add("POST", NODE + "/drain", SELF.or(OPERATOR))
                 .add("DELETE", NODE + "/drain", OPERATOR);

@@ -9,7 +9,6 @@ import io.farpage.coordinator.cluster.NodesTag;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
@@ -21,6 +20,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.Torn;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RequestAudit;
@@ -132,7 +132,7 @@ final class SpaceRoutes {
                 Route.post(
                         ATTACHMENT + "/drops/ack",
                         "The writer has nothing under way to the homes that were dropped",
-                        DropAck.class,
+                        WriterRequest.class,
                         SpaceExtents.class,
                         200,
                         this::acknowledgeDrops),
@@ -205,7 +205,7 @@ final class SpaceRoutes {
     }
 
     private void acknowledgeDrops(Context ctx) throws IOException {
-        drops.acknowledge(id(ctx), ctx.pathParam("node"), Requests.body(ctx, DropAck.class));
+        drops.acknowledge(id(ctx), ctx.pathParam("node"), Requests.body(ctx, WriterRequest.class));
         ctx.json(spaces.extents(id(ctx)));
     }
 

@@ -65,7 +65,8 @@ final class Draft {
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
         extents = Rows.indexed(Table.EXTENTS, before.extents(), before.derived().hosted(), changes);
         releases = Rows.durable(Table.RELEASES, before.releases(), changes);
-        attachments = Rows.durable(Table.ATTACHMENTS, before.attachments(), changes);
+        attachments = Rows.indexed(
+                Table.ATTACHMENTS, before.attachments(), before.derived().attached(), changes);
         fences = Rows.indexed(Table.FENCES, before.fences(), before.derived().cutOff(), changes);
         drains = Rows.durable(Table.DRAINS, before.drains(), changes);
     }
@@ -183,6 +184,13 @@ final class Draft {
                 .toList();
     }
 
+    /** The attachments of a node. */
+    List<Attachment> attachedBy(String node) {
+        return attachments.keysWith(node).stream()
+                .flatMap(key -> attachments.find(key).stream())
+                .toList();
+    }
+
     /** A space by id or name. */
     Space requireSpace(String idOrName) {
         return findSpace(idOrName).orElseThrow(() -> Spaces.missing(nextId, idOrName));
@@ -231,6 +239,6 @@ final class Draft {
                 attachments.finished(),
                 fences.finished(),
                 drains.finished(),
-                new State.Derived(extents.index(), fences.index()));
+                new State.Derived(extents.index(), attachments.index(), fences.index()));
     }
 }

@@ -2,7 +2,6 @@ package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.EventKind;
@@ -12,6 +11,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -131,7 +131,7 @@ public final class Drops {
      * The writer has nothing under way to the homes that were dropped up to an epoch: their frames are zeroed, and then
      * free.
      */
-    public void acknowledge(String idOrName, String node, DropAck ack) {
+    public void acknowledge(String idOrName, String node, WriterRequest ack) {
         ledger.change(draft -> {
             Space space = requireWriter(draft, idOrName, node, ack.incarnation());
             Map<Long, Long> epochs = ack.extents().stream()

@@ -72,7 +72,8 @@ public final class Grants {
                 throw ProblemException.conflict(
                         "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));
             }
-            Grant grant = new Grant(space, home, said.homeIncarnation(), node, said.incarnation(), said.sealed());
+            Grant grant =
+                    new Grant(space, home, said.homeIncarnation(), node, said.incarnation(), key.pull(), said.sealed());
             if (key.pull().isPresent()) {
                 requirePull(draft, known, key);
             } else if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
@@ -163,22 +164,6 @@ public final class Grants {
             }
             return node;
         });
-    }
-
-    /** A grant that counts. */
-    public Grant grant(String home, long space, String node) {
-        return find(new Draft(ledger.state()), home, space, node, Optional.empty())
-                .orElseThrow(() -> ProblemException.notFound(
-                        "home '%s' has granted node '%s' nothing of the space with id %d, or the node is not attached to it any more"
-                                .formatted(home, node, space)));
-    }
-
-    /** A grant for a node that pulls an extent, which counts. */
-    public Grant grant(String home, long space, String node, ExtentEpoch pull) {
-        return find(new Draft(ledger.state()), home, space, node, Optional.of(pull))
-                .orElseThrow(() -> ProblemException.notFound(
-                        "home '%s' has granted node '%s' no reads of the extent at page %d of the space with id %d in epoch %d, or the node does not pull it any more"
-                                .formatted(home, node, pull.firstPage(), space, pull.epoch())));
     }
 
     /** A grant, if it was published and counts. */

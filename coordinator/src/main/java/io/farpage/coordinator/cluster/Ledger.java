@@ -361,6 +361,7 @@ public final class Ledger {
         Map<String, String> counters = store.rows(Table.COUNTERS);
         long index = counter(counters, INDEX, 0);
         PSortedMap<String, State.Extents> extents = read(store, Table.EXTENTS, State.Extents.class);
+        PSortedMap<String, Attachment> attachments = read(store, Table.ATTACHMENTS, Attachment.class);
         PSortedMap<String, Fence> fences = read(store, Table.FENCES, Fence.class);
         return new State(
                 index,
@@ -373,10 +374,10 @@ public final class Ledger {
                 read(store, Table.SPACES, Space.class),
                 extents,
                 read(store, Table.RELEASES, Release.class),
-                read(store, Table.ATTACHMENTS, Attachment.class),
+                attachments,
                 fences,
                 read(store, Table.DRAINS, State.Draining.class),
-                State.Derived.of(extents, fences));
+                State.Derived.of(extents, attachments, fences));
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

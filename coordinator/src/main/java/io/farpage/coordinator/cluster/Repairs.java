@@ -8,11 +8,10 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
@@ -408,7 +407,7 @@ public final class Repairs {
     }
 
     /** The writer notes what it writes to extents, and the homes that join these may pull. Of all or of none. */
-    public void allowPulls(String idOrName, String node, PullRequest request) {
+    public void allowPulls(String idOrName, String node, WriterRequest request) {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
             return Pulls.allow(draft, space, request.extents());
@@ -419,7 +418,7 @@ public final class Repairs {
      * The writer has copied all that it has noted: the joining homes of these extents are homes from now on. Of all or
      * of none.
      */
-    public void promote(String idOrName, String node, PromoteRequest request) {
+    public void promote(String idOrName, String node, WriterRequest request) {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
             return promote(draft, space, request.extents());

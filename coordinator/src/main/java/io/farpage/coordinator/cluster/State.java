@@ -57,12 +57,17 @@ public record State(
      * Rows by what stands in them.
      *
      * @param hosted extents by the nodes that have pages or frames of them
+     * @param attached attachments by node
      * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link #idKey}
      */
-    record Derived(Index<Extents> hosted, Index<Fence> cutOff) {
-        static Derived of(PSortedMap<String, Extents> extents, PSortedMap<String, Fence> fences) {
+    record Derived(Index<Extents> hosted, Index<Attachment> attached, Index<Fence> cutOff) {
+        static Derived of(
+                PSortedMap<String, Extents> extents,
+                PSortedMap<String, Attachment> attachments,
+                PSortedMap<String, Fence> fences) {
             return new Derived(
                     Index.of(extents, row -> Hosting.homes(row.list())),
+                    Index.of(attachments, row -> Set.of(row.node())),
                     Index.of(fences, row -> Set.of(Fences.word(row))));
         }
     }

@@ -8,7 +8,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongPredicate;
@@ -24,15 +23,10 @@ final class Succession {
 
     /** The attachments that an incarnation has, or is about to get from one before it. */
     static List<Attachment> attachedBy(Draft draft, String node, Incarnation incarnation) {
-        List<Attachment> found = new ArrayList<>();
-        for (Space space : draft.spaces.values()) {
-            draft.attachments
-                    .find(Attachments.key(space, node))
-                    .filter(attachment -> attachment.incarnation().equals(incarnation)
-                            || attachment.heir().filter(incarnation::equals).isPresent())
-                    .ifPresent(found::add);
-        }
-        return found;
+        return draft.attachedBy(node).stream()
+                .filter(attachment -> attachment.incarnation().equals(incarnation)
+                        || attachment.heir().filter(incarnation::equals).isPresent())
+                .toList();
     }
 
     /**

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -19,6 +18,7 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.util.HashSet;
 import java.util.List;
@@ -194,9 +194,9 @@ class DropsTest {
         assertEquals(List.of(), with.zeroable(home.node()));
         with.restart();
         Drops again = new Drops(with.ledger);
-        again.acknowledge("vm", "w", new DropAck(new Incarnation(2), List.of(new ExtentEpoch(0, 0))));
+        again.acknowledge("vm", "w", new WriterRequest(new Incarnation(2), List.of(new ExtentEpoch(0, 0))));
         assertEquals(List.of(), with.zeroable(home.node()), "an earlier epoch");
-        again.acknowledge("vm", "w", new DropAck(new Incarnation(2), List.of(new ExtentEpoch(0, 1))));
+        again.acknowledge("vm", "w", new WriterRequest(new Incarnation(2), List.of(new ExtentEpoch(0, 1))));
         Release release = with.zeroable(home.node()).getFirst();
         assertEquals(home.offset(), release.offset());
         assertEquals(4 * PAGE, release.length());

@@ -12,9 +12,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
@@ -22,6 +20,7 @@ import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.coordinator.model.WriterRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -54,7 +53,7 @@ public final class Fixture {
 
     /** All pages of these extents come to the homes that join: node w notes what it writes, and the homes pull. */
     void pull(Repairs repairs, String space, Incarnation writer, List<ExtentEpoch> joined) {
-        repairs.allowPulls(space, "w", new PullRequest(writer, joined));
+        repairs.allowPulls(space, "w", new WriterRequest(writer, joined));
         for (Extent extent : spaces.extents(space).extents()) {
             if (joined.contains(ExtentEpoch.of(extent))) {
                 long id = spaces.extents(space).space().id();
@@ -68,7 +67,7 @@ public final class Fixture {
     /** As {@link #pull}; then the writer has copied what it has noted, and has the homes promoted. */
     void promote(Repairs repairs, String space, Incarnation writer, List<ExtentEpoch> joined) {
         pull(repairs, space, writer, joined);
-        repairs.promote(space, "w", new PromoteRequest(writer, joined));
+        repairs.promote(space, "w", new WriterRequest(writer, joined));
     }
 
     private Hosting hosting() {
@@ -106,8 +105,9 @@ public final class Fixture {
     /** What is found by an index is what a look at all rows finds. */
     void checkIndexes() {
         State state = ledger.state();
-        State.Derived scanned = State.Derived.of(state.extents(), state.fences());
+        State.Derived scanned = State.Derived.of(state.extents(), state.attachments(), state.fences());
         assertEquals(scanned.hosted().keys(), state.derived().hosted().keys());
+        assertEquals(scanned.attached().keys(), state.derived().attached().keys());
         assertEquals(scanned.cutOff().keys(), state.derived().cutOff().keys());
     }
 

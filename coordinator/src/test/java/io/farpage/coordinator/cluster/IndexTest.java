@@ -3,6 +3,8 @@ package io.farpage.coordinator.cluster;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -66,7 +68,7 @@ class IndexTest {
 
     /** A thousand agents ask at once, after each change of the leader. */
     @Test
-    void shouldNotLookAtSpacesAndFencesOfOtherNodes() {
+    void shouldNotLookAtSpacesFencesAndAttachmentsOfOtherNodes() {
         Fixture with = new Fixture();
         with.membership.register("a", Fixture.node(1, 0));
         int spaces = 20_000;
@@ -77,11 +79,13 @@ class IndexTest {
             return draft;
         });
         Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
+        Attaching attaching = new Attaching(with.ledger, new Grants(with.ledger));
         State state = with.ledger.state();
         assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
             for (int i = 0; i < spaces; i++) {
                 List<SpaceExtents> hosted = hosting.of("a").spaces();
                 assertEquals(1, hosted.size());
+                assertEquals(1, attaching.of("a", 0).spaces().size());
                 Draft draft = new Draft(state);
                 Fences.checkNotCutOff(draft, hosted.getFirst().space(), "a", new Incarnation(1));
             }
@@ -96,5 +100,7 @@ class IndexTest {
                 State.idKey(id), new State.Extents(List.of(new Extent(0, 1, List.of(place), ExtentState.OK))));
         Fence fence = new Fence("b", new Incarnation(1), id, "c", new Incarnation(3), false);
         draft.fences.put(Fences.key(fence), fence);
+        draft.attachments.put(
+                State.idKey(id) + "/" + home, new Attachment(id, home, new Incarnation(1), AttachMode.SHARED));
     }
 }

@@ -7,17 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
@@ -215,8 +214,7 @@ class MovesTest {
         with.restart();
         Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
         assertThrows(
-                ProblemException.class,
-                () -> restarted.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied))));
+                ProblemException.class, () -> restarted.promote("vm", "w", new WriterRequest(WRITER, List.of(copied))));
         restarted.step();
         assertEquals(Optional.empty(), joining());
         assertEquals(List.of("h1"), names(first()));
@@ -249,7 +247,7 @@ class MovesTest {
         with.pull(repairs, "vm", WRITER, List.of(copied));
         failAllBut("h1", "h3", "h4", "w");
         assertThrows(
-                ProblemException.class, () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied))));
+                ProblemException.class, () -> repairs.promote("vm", "w", new WriterRequest(WRITER, List.of(copied))));
         later(INTERVAL);
         later(INTERVAL);
         assertEquals(Optional.of("h4"), joining());
@@ -337,7 +335,7 @@ class MovesTest {
                     .acknowledge(
                             "vm",
                             "w",
-                            new DropAck(
+                            new WriterRequest(
                                     WRITER,
                                     joined.stream()
                                             .map(epoch -> new ExtentEpoch(epoch.firstPage(), epoch.epoch() + 1))

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -15,13 +14,12 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -184,7 +182,7 @@ class PullsModelTest {
         repairs.allowPulls(
                 name(space),
                 "w",
-                new PullRequest(writer, awaited.stream().map(ExtentEpoch::of).toList()));
+                new WriterRequest(writer, awaited.stream().map(ExtentEpoch::of).toList()));
     }
 
     private void attach(Space space) {
@@ -200,9 +198,9 @@ class PullsModelTest {
             }
             pulledUnderAGuest += extent.pull().filter(PullState.DONE::equals).isPresent() ? 1 : 0;
             if (extent.joining().isPresent()) {
-                repairs.promote(name(space), "w", new PromoteRequest(writer, List.of(ExtentEpoch.of(extent))));
+                repairs.promote(name(space), "w", new WriterRequest(writer, List.of(ExtentEpoch.of(extent))));
             }
-            drops.acknowledge(name(space), "w", new DropAck(writer, List.of(ExtentEpoch.of(extent))));
+            drops.acknowledge(name(space), "w", new WriterRequest(writer, List.of(ExtentEpoch.of(extent))));
         }
     }
 

@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
@@ -42,6 +44,7 @@ class PullsTest {
     private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Grants grants = new Grants(with.ledger);
     private final Hosting hosting = new Hosting(with.ledger, grants);
+    private final Attaching attaching = new Attaching(with.ledger, grants);
 
     private void homes(String... nodes) {
         for (String node : nodes) {
@@ -334,17 +337,23 @@ class PullsTest {
         GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), "c2VhbGVk");
         grants.publish("h1", id, "h2", extent, sealed);
         assertTrue(hosting.of("h1").pulls().getFirst().granted());
-        assertEquals("c2VhbGVk", grants.grant("h1", id, "h2", extent).sealed());
+        Attached pulling = attaching.of("h2", 0);
+        assertEquals(List.of(new Attached.Pull(id, extent, List.of("h1"))), pulling.pulls());
+        assertEquals("c2VhbGVk", pulling.grants().getFirst().sealed());
+        assertEquals(Optional.of(extent), pulling.grants().getFirst().pull());
+        assertEquals(List.of("h1"), pulling.homes().stream().map(Node::id).toList());
         assertTrue(refusedAs("no-pull", () -> grants.publish("h1", id, "w", extent, wrong("h1"))));
         assertTrue(refusedAs("no-pull", () -> grants.publish("h2", id, "h2", extent, wrong("h2"))));
         attach(AttachMode.EXCLUSIVE);
-        assertTrue(refusedAs("not-found", () -> grants.grant("h1", id, "h2", extent)));
+        assertEquals(List.of(), attaching.of("h2", 0).pulls());
+        assertEquals(List.of(), attaching.of("h2", 0).grants());
         attachments.detach("vm", "w", WRITER, Optional.empty());
         with.time.advance(Repairs.PAUSE);
         step();
-        assertTrue(
-                refusedAs("not-found", () -> grants.grant("h1", id, "h2", ExtentEpoch.of(first()))),
-                "the keys of the pull before are dead");
+        assertEquals(
+                List.of(new Attached.Pull(id, ExtentEpoch.of(first()), List.of("h1"))),
+                attaching.of("h2", 0).pulls());
+        assertEquals(List.of(), attaching.of("h2", 0).grants(), "the keys of the pull before are dead");
         assertTrue(refusedAs("no-pull", () -> grants.publish("h1", id, "h2", extent, sealed)));
     }
 

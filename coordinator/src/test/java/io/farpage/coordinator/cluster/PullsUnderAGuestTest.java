@@ -11,11 +11,10 @@ import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
@@ -70,11 +69,11 @@ class PullsUnderAGuestTest {
     }
 
     private void allow() {
-        repairs.allowPulls("vm", "w", new PullRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+        repairs.allowPulls("vm", "w", new WriterRequest(WRITER, List.of(ExtentEpoch.of(first()))));
     }
 
     private void promote() {
-        repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+        repairs.promote("vm", "w", new WriterRequest(WRITER, List.of(ExtentEpoch.of(first()))));
     }
 
     private void report(String node, Optional<String> failure) {

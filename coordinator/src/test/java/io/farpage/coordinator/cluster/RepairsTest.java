@@ -8,17 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Drain;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -109,7 +108,8 @@ class RepairsTest {
         drops.acknowledge(
                 "vm",
                 "w",
-                new DropAck(WRITER, extents().stream().map(ExtentEpoch::of).toList()));
+                new WriterRequest(
+                        WRITER, extents().stream().map(ExtentEpoch::of).toList()));
     }
 
     private void promote() {
@@ -185,13 +185,13 @@ class RepairsTest {
         repairs.step();
         assertEquals(Optional.of("h4"), joining());
         assertTrue(refusedAs(
-                "stale-epoch", () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied)))));
+                "stale-epoch", () -> repairs.promote("vm", "w", new WriterRequest(WRITER, List.of(copied)))));
         assertTrue(refusedAs(
                 "not-attached",
                 () -> repairs.promote(
                         "vm",
                         "h2",
-                        new PromoteRequest(
+                        new WriterRequest(
                                 with.membership.node("h2").orElseThrow().incarnation(), List.of(copied)))));
         promote();
         assertEquals(Set.of("h2", "h4"), names(first()));
@@ -304,7 +304,7 @@ class RepairsTest {
         with.pull(repairs, "vm", WRITER, List.of(copied));
         drains.cancel("h1");
         assertTrue(refusedAs(
-                "no-such-home", () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied)))));
+                "no-such-home", () -> repairs.promote("vm", "w", new WriterRequest(WRITER, List.of(copied)))));
         repairs.step();
         assertEquals(Optional.empty(), joining());
         assertEquals(Set.of("h1"), names(first()));

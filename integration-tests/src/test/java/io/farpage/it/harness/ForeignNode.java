@@ -154,11 +154,18 @@ public final class ForeignNode implements AutoCloseable {
         coordinator.detach(space, node, incarnation);
     }
 
+    /** What a home has granted to this node of a space, sealed. */
+    public Optional<Grant> grant(String home, long space) throws CoordinatorException {
+        return coordinator.attached(node, 0).grants().stream()
+                .filter(each -> each.home().equals(home) && each.space() == space)
+                .findFirst();
+    }
+
     /** Waits for what a home grants of a space, and opens it. */
     public GrantContent.Range awaitGrant(String home, long space) throws CoordinatorException, GrantException {
         await("a grant of " + home, Deadlines.LONG)
-                .until(() -> coordinator.grant(home, space, node).isPresent());
-        Grant grant = coordinator.grant(home, space, node).orElseThrow();
+                .until(() -> grant(home, space).isPresent());
+        Grant grant = grant(home, space).orElseThrow();
         Node homeNode = coordinator.node(home).orElseThrow();
         GrantParties parties = new GrantParties(space, home, homeNode.incarnation(), node, incarnation);
         GrantContent content = new GrantSeal(keys).open(grant, parties, homeNode);

@@ -1,13 +1,13 @@
 package io.farpage.coordinator.client;
 
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Drain;
-import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
@@ -31,9 +31,7 @@ import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PageInfo;
-import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
@@ -46,6 +44,7 @@ import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -264,19 +263,9 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("PUT", nodePath(node) + "/regions/" + encoded(name), request, Region.class);
     }
 
-    /** The grant of a home for a node that is attached to a space; empty if the home has published none. */
-    public Optional<Grant> grant(String home, long space, String node) throws CoordinatorException {
-        return transport.find(grantPath(home, space, node), Grant.class);
-    }
-
     /** Publishes a home's grant for a node that is attached to a space, in the place of any earlier one. */
     public void publishGrant(String home, long space, String node, GrantRequest request) throws CoordinatorException {
         transport.call("PUT", grantPath(home, space, node), request, Grant.class);
-    }
-
-    /** The grant of a home for a node that pulls an extent; empty if the home has published none. */
-    public Optional<Grant> grant(String home, long space, String node, ExtentEpoch pull) throws CoordinatorException {
-        return transport.find(pullPath(home, space, node, pull), Grant.class);
     }
 
     /** Publishes a home's grant for a node that pulls an extent. */
@@ -411,17 +400,17 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /** Says that all pages of extents are copied to the homes that join them. Returns the extents as they are then. */
-    public SpaceExtents promote(String idOrName, String node, PromoteRequest request) throws CoordinatorException {
+    public SpaceExtents promote(String idOrName, String node, WriterRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/promotions", request, SpaceExtents.class);
     }
 
     /** Says that the homes that join extents may pull the pages. Returns the extents as they are then. */
-    public SpaceExtents allowPulls(String idOrName, String node, PullRequest request) throws CoordinatorException {
+    public SpaceExtents allowPulls(String idOrName, String node, WriterRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/pulls", request, SpaceExtents.class);
     }
 
     /** Says that a node has nothing under way to homes that were dropped. Returns the extents as they are then. */
-    public SpaceExtents acknowledgeDrops(String idOrName, String node, DropAck ack) throws CoordinatorException {
+    public SpaceExtents acknowledgeDrops(String idOrName, String node, WriterRequest ack) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/drops/ack", ack, SpaceExtents.class);
     }
 
@@ -488,6 +477,15 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Says that a node has applied what it hosts. */
     public void acknowledgeHosted(String node, HostedAck ack) throws CoordinatorException {
         transport.call("POST", nodePath(node) + "/hosted/ack", ack);
+    }
+
+    /**
+     * All that a node needs for the spaces that it works with.
+     *
+     * @param since mark of an earlier document, of which nothing is given again; 0 for all
+     */
+    public Attached attached(String node, long since) throws CoordinatorException {
+        return transport.call("GET", nodePath(node) + "/attached?since=" + since, null, Attached.class);
     }
 
     /** Tells a coordinator that is being rebuilt what a node knows. The answer is used whatever the allegiance. */

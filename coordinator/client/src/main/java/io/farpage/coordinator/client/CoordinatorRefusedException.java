@@ -9,7 +9,8 @@ public final class CoordinatorRefusedException extends CoordinatorException {
 
     private final transient Problem problem;
 
-    CoordinatorRefusedException(String operation, Problem problem) {
+    /** @param operation that was refused, for people */
+    public CoordinatorRefusedException(String operation, Problem problem) {
         super("%s: %d %s: %s".formatted(operation, problem.status(), problem.title(), problem.detail()));
         this.problem = problem;
     }

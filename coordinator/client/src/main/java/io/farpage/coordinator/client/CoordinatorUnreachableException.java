@@ -15,7 +15,8 @@ public final class CoordinatorUnreachableException extends CoordinatorException 
         super(message, cause);
     }
 
-    CoordinatorUnreachableException(String message) {
+    /** @param message which call got no answer, and why */
+    public CoordinatorUnreachableException(String message) {
         super(message);
     }
 

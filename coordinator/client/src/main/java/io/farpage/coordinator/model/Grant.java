@@ -1,16 +1,17 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Optional;
 
 /**
- * What a home has granted to a node that is attached to one of its spaces: the answer of {@code GET
- * /nodes/{id}/grants/{space}/{node}}.
+ * What a home has granted to a node that is attached to one of its spaces, or that pulls an extent of one.
  *
  * @param space id of the space
  * @param home node that hosts it
  * @param homeIncarnation of the home
- * @param node that is attached
+ * @param node that is attached or pulls
  * @param incarnation of that node
+ * @param pull the extent that the node reads to pull it, in the epoch of the pull; empty if it is attached
  * @param sealed as in {@link GrantRequest}
  */
 public record Grant(
@@ -19,4 +20,5 @@ public record Grant(
         @JsonProperty(required = true) Incarnation homeIncarnation,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
+        Optional<ExtentEpoch> pull,
         @JsonProperty(required = true) String sealed) {}

@@ -32,9 +32,16 @@ public record GrantParties(
     }
 
     /** As the coordinator says. */
-    static GrantParties of(Grant grant, Optional<ExtentEpoch> pull) {
+    static GrantParties of(Grant grant) {
         return new GrantParties(
-                grant.space(), grant.home(), grant.homeIncarnation(), grant.node(), grant.incarnation(), pull);
+                grant.space(), grant.home(), grant.homeIncarnation(), grant.node(), grant.incarnation(), grant.pull());
+    }
+
+    /** Whether a grant is said to be of that home for that use. Incarnations and seal are checked when it is opened. */
+    boolean isFor(Grant grant) {
+        return grant.space() == space
+                && grant.home().equals(home)
+                && grant.pull().equals(pull);
     }
 
     /** The associated data of the seal. */

@@ -70,7 +70,7 @@ public final class GrantSeal {
      * @throws GrantException naming what is wrong with the grant
      */
     public GrantContent open(Grant grant, GrantParties expected, Node home) throws GrantException {
-        var differences = expected.differences(GrantParties.of(grant, expected.pull()));
+        var differences = expected.differences(GrantParties.of(grant));
         if (!differences.isEmpty()) {
             throw new GrantException(
                     "%s: the coordinator handed out one of %s".formatted(expected, String.join(", of ", differences)));

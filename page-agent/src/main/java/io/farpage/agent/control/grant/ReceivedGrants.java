@@ -1,18 +1,14 @@
 package io.farpage.agent.control.grant;
 
-import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
-import io.farpage.agent.control.link.LinkControl;
-import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.shard.ShardNotice;
-import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.agent.data.shard.PeerGrants;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
@@ -20,242 +16,170 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What homes have granted to this node: fetched from the coordinator for each attached space or pulled extent and each
- * home of it, opened, and handed to the links. A grant that a home refuses is not used any more until the home has
- * published another.
+ * What homes have granted to this node: opened, and handed to the links. A grant is used as long as this node is attached
+ * to its space, or pulls its extent, and the home is the same: the coordinator keeps grants in memory, and may not have
+ * one any more that is as good as before. A grant that a home refuses is not used any more until the home has published
+ * another. Thread-safe.
  */
-public final class ReceivedGrants implements AutoCloseable {
+public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ReceivedGrants.class);
-    private static final Duration REFRESH = Duration.ofSeconds(30);
-    /** While a grant is missing. Its publication is an event, so this matters only if that is lost. */
-    private static final Duration RETRY = Duration.ofSeconds(1);
 
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     /** A home that has granted nothing for so long is named in the log. */
-    private static final long PATIENCE_NANOS = Duration.ofSeconds(5).toNanos();
+    static final Duration PATIENCE = Duration.ofSeconds(5);
 
     /** How much later the home is named again. */
-    private static final long REMINDER_NANOS = Duration.ofMinutes(1).toNanos();
+    private static final Duration REMINDER = Duration.ofMinutes(1);
 
-    private final LocalNode self;
-    private final Spaces spaces;
-    private final Pulls pulls;
-    private final LinkControl links;
+    private final String node;
+    private final Incarnation incarnation;
     private final GrantSeal seal;
-    private final ControlThread thread;
-    private final Queue<Change> changes = new ConcurrentLinkedQueue<>();
+    private final Links links;
+    private final LongSupplier clock;
 
     /** By what they are about, the oldest first. */
     private final Map<GrantParties, ReceivedGrant> received = new LinkedHashMap<>();
 
-    private final Set<GrantParties> stale = new HashSet<>();
     private final Map<GrantParties, Long> missingSince = new HashMap<>();
     private final Map<GrantParties, String> rejected = new HashMap<>();
+    private boolean closed;
 
-    /** What other threads tell this one. */
-    private sealed interface Change {
-        /** A home has published a grant of a space. */
-        record Published(String home, long space) implements Change {}
+    /** The links, which use the grants. */
+    public interface Links {
+        /** A link to a peer is needed. */
+        void want(String peer);
 
-        /** Any grant may have changed. */
-        record All() implements Change {}
-
-        /** A home has refused a key. */
-        record Refused(ShardNotice.GrantRefused notice) implements Change {}
+        /** A peer has granted other ranges of its memory to this node than before. */
+        void grant(String peer, PeerGrants grants);
     }
 
-    /**
-     * @param spaces that this agent is attached to
-     * @param pulls of this agent
-     * @param links which use the grants
-     */
-    public ReceivedGrants(LocalNode self, Spaces spaces, Pulls pulls, LinkControl links) {
-        this.self = self;
-        this.spaces = spaces;
-        this.pulls = pulls;
+    public ReceivedGrants(LocalNode self, Links links) {
+        this(self.id(), self.incarnation(), new GrantSeal(self.keys()), links, System::nanoTime);
+    }
+
+    /** @param clock as {@link System#nanoTime} */
+    ReceivedGrants(String node, Incarnation incarnation, GrantSeal seal, Links links, LongSupplier clock) {
+        this.node = node;
+        this.incarnation = incarnation;
+        this.seal = seal;
         this.links = links;
-        this.seal = new GrantSeal(self.keys());
-        thread = new ControlThread("grants", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::step);
+        this.clock = clock;
     }
 
-    /** Starts to follow the attached spaces. */
-    public void start() {
-        spaces.onChange(thread::wake);
-        pulls.onChange(thread::wake);
-        // A home that was started again has the same pool, and grants anew.
-        links.onAppeared(thread::wake);
-        links.onGrantRefused(refused -> tell(new Change.Refused(refused)));
-        thread.start();
-    }
-
-    /** {@code home} has published a grant of a space for this node. Any thread. */
-    public void published(String home, long space) {
-        tell(new Change.Published(home, space));
-    }
-
-    /** Events were missed: all grants have to be read again. Any thread. */
-    public void resync() {
-        tell(new Change.All());
-    }
-
-    private void tell(Change change) {
-        changes.add(change);
-        thread.wake();
-    }
-
-    private Duration step() throws CoordinatorException {
-        Set<GrantParties> wanted = wanted();
-        Set<String> changedHomes = new HashSet<>();
-        for (GrantParties gone : Set.copyOf(received.keySet())) {
-            if (!wanted.contains(gone)) {
-                received.remove(gone);
-                changedHomes.add(gone.home());
-            }
+    @Override
+    public synchronized boolean follow(Attached document, List<SpaceExtents> spaces) {
+        if (closed) {
+            return true;
         }
+        Map<String, Node> homes = document.homes().stream().collect(Collectors.toMap(Node::id, home -> home));
+        Set<GrantParties> wanted = wanted(document, spaces, homes);
+        wanted.forEach(parties -> links.want(parties.home()));
+        Set<String> changedHomes = received.keySet().stream()
+                .filter(parties -> !wanted.contains(parties))
+                .map(GrantParties::home)
+                .collect(Collectors.toSet());
+        received.keySet().retainAll(wanted);
         missingSince.keySet().retainAll(wanted);
         rejected.keySet().retainAll(wanted);
-        stale.retainAll(wanted);
-        for (Change change = changes.poll(); change != null; change = changes.poll()) {
-            note(change, wanted, changedHomes);
-        }
-        boolean complete = true;
-        try {
+        for (Grant grant : document.grants()) {
             for (GrantParties parties : wanted) {
-                complete &= update(parties, changedHomes);
+                if (parties.isFor(grant) && open(parties, grant, homes)) {
+                    changedHomes.add(parties.home());
+                }
             }
-        } finally {
-            changedHomes.forEach(this::install);
         }
-        return complete ? REFRESH : RETRY;
+        changedHomes.forEach(this::install);
+        return wanted.stream().filter(this::isMissing).peek(this::complain).count() == 0;
     }
 
     /**
      * One for each home of each attached space, and of each extent that is pulled. A node reaches its own pool without
-     * a key.
+     * a key. A home that has another pool by now has nothing to grant.
      */
-    private Set<GrantParties> wanted() {
+    private Set<GrantParties> wanted(Attached document, List<SpaceExtents> spaces, Map<String, Node> homes) {
         Set<GrantParties> wanted = new HashSet<>();
-        for (SpaceExtents space : spaces.held().spaces()) {
-            for (Extent extent : space.extents()) {
-                for (ExtentHome home : extent.targets().toList()) {
-                    if (extent.state() == ExtentState.OK && !home.node().equals(self.id())) {
-                        wanted.add(parties(space.space().id(), home, Optional.empty()));
-                    }
-                }
-            }
+        for (SpaceExtents space : spaces) {
+            space.extents().stream()
+                    .filter(extent -> extent.state() == ExtentState.OK)
+                    .flatMap(Extent::targets)
+                    .filter(place -> !place.node().equals(node))
+                    .flatMap(place -> Optional.ofNullable(homes.get(place.node()))
+                            .filter(home -> home.poolId().equals(place.incarnation()))
+                            .stream())
+                    .forEach(home -> wanted.add(parties(space.space().id(), home, Optional.empty())));
         }
-        for (Pulls.Wanted pull : pulls.wanted()) {
-            pull.homes().forEach(home -> wanted.add(parties(pull.space(), home, Optional.of(pull.extent()))));
+        for (Attached.Pull pull : document.pulls()) {
+            pull.homes().stream()
+                    .flatMap(home -> Optional.ofNullable(homes.get(home)).stream())
+                    .forEach(home -> wanted.add(parties(pull.space(), home, Optional.of(pull.extent()))));
         }
         return wanted;
     }
 
-    private GrantParties parties(long space, ExtentHome home, Optional<ExtentEpoch> pull) {
-        return new GrantParties(
-                space, home.node(), links.owner(home.node(), home.incarnation()), self.id(), self.incarnation(), pull);
+    private GrantParties parties(long space, Node home, Optional<ExtentEpoch> pull) {
+        return new GrantParties(space, home.id(), home.incarnation(), node, incarnation, pull);
     }
 
-    private void note(Change change, Set<GrantParties> wanted, Set<String> changedHomes) {
-        switch (change) {
-            case Change.All() -> stale.addAll(wanted);
-            case Change.Published(String home, long space) ->
-                wanted.stream()
-                        .filter(parties -> parties.home().equals(home) && parties.space() == space)
-                        .forEach(stale::add);
-            case Change.Refused(ShardNotice.GrantRefused notice) ->
-                received.replaceAll((parties, grant) -> {
-                    if (!grant.isRefused()
-                            && grant.isOf(notice.link().peer(), notice.incarnation())
-                            && grant.grants(notice.offset(), notice.rkey())) {
-                        log.warn("{}: the home refuses its key; the pages wait for another grant", parties);
-                        changedHomes.add(parties.home());
-                        return grant.refused();
-                    }
-                    return grant;
-                });
-        }
-    }
-
-    /** Reads a grant that is missing, refused or may have changed. Returns whether there is one that can be used. */
-    private boolean update(GrantParties parties, Set<String> changedHomes) throws CoordinatorException {
+    /** Opens a grant, unless it is known. Returns whether another one is used from now on. */
+    private boolean open(GrantParties parties, Grant grant, Map<String, Node> homes) {
         ReceivedGrant known = received.get(parties);
-        boolean usable = known != null && !known.isRefused();
-        if (usable && !stale.contains(parties)) {
-            return true;
-        }
-        Optional<Grant> answer = fetch(parties);
-        stale.remove(parties);
-        if (answer.isPresent()
-                && (known == null || !known.isSealedAs(answer.get().sealed()))) {
-            Optional<ReceivedGrant> opened = open(parties, answer.get());
-            if (opened.isPresent()) {
-                // Removed first, so that the newest is the last.
-                received.remove(parties);
-                received.put(parties, opened.get());
-                missingSince.remove(parties);
-                changedHomes.add(parties.home());
-                return true;
-            }
-        }
-        if (!usable) {
-            complain(parties);
-        }
-        return usable;
-    }
-
-    private Optional<Grant> fetch(GrantParties parties) throws CoordinatorException {
-        try {
-            return parties.pull().isPresent()
-                    ? self.coordinator()
-                            .grant(
-                                    parties.home(),
-                                    parties.space(),
-                                    parties.node(),
-                                    parties.pull().get())
-                    : self.coordinator().grant(parties.home(), parties.space(), parties.node());
-        } catch (CoordinatorRefusedException e) {
-            reject(parties, String.valueOf(e.getMessage()));
-            return Optional.empty();
-        }
-    }
-
-    private Optional<ReceivedGrant> open(GrantParties parties, Grant grant) throws CoordinatorException {
-        Optional<Node> home = self.coordinator().node(parties.home());
-        if (home.isEmpty()) {
-            return Optional.empty();
+        if (known != null && known.isSealedAs(grant.sealed())) {
+            return false;
         }
         try {
-            ReceivedGrant opened = new ReceivedGrant(parties, grant.sealed(), seal.open(grant, parties, home.get()));
+            GrantContent content = seal.open(grant, parties, Objects.requireNonNull(homes.get(parties.home())));
+            // Removed first, so that the newest is the last.
+            received.remove(parties);
+            received.put(parties, new ReceivedGrant(parties, grant.sealed(), content));
             rejected.remove(parties);
-            return Optional.of(opened);
+            missingSince.remove(parties);
+            return true;
         } catch (GrantException e) {
-            reject(parties, String.valueOf(e.getMessage()));
-            return Optional.empty();
+            String reason = String.valueOf(e.getMessage());
+            if (!reason.equals(rejected.put(parties, reason))) {
+                log.error("{}", reason);
+            }
+            return false;
         }
     }
 
-    private void reject(GrantParties parties, String reason) {
-        if (!reason.equals(rejected.put(parties, reason))) {
-            log.error("{}", reason);
-        }
+    private boolean isMissing(GrantParties parties) {
+        return Optional.ofNullable(received.get(parties))
+                .filter(grant -> !grant.isRefused())
+                .isEmpty();
     }
 
     private void complain(GrantParties parties) {
-        long now = System.nanoTime();
+        long now = clock.getAsLong();
         Long since = missingSince.putIfAbsent(parties, now);
-        if (since != null && now - since > PATIENCE_NANOS) {
+        if (since != null && now - since > PATIENCE.toNanos()) {
             log.warn("no {}: pages there wait for it; see the log of '{}'", parties, parties.home());
-            missingSince.put(parties, now + REMINDER_NANOS);
+            missingSince.put(parties, now + REMINDER.toNanos());
         }
+    }
+
+    /** An incarnation of a home has refused the key for the byte at an offset of its exported frames. Any thread. */
+    public synchronized void refused(String home, long homeIncarnation, long offset, int rkey) {
+        Set<String> changedHomes = new HashSet<>();
+        received.replaceAll((parties, grant) -> {
+            if (!grant.isRefused() && grant.isOf(home, homeIncarnation) && grant.grants(offset, rkey)) {
+                log.warn("{}: the home refuses its key; the pages wait for another grant", parties);
+                changedHomes.add(parties.home());
+                return grant.refused();
+            }
+            return grant;
+        });
+        changedHomes.forEach(this::install);
     }
 
     private void install(String home) {
@@ -265,8 +189,9 @@ public final class ReceivedGrants implements AutoCloseable {
         links.grant(home, ReceivedGrant.join(ofHome));
     }
 
+    /** Leaves the links as they are from now on. */
     @Override
-    public void close() {
-        thread.closeNow();
+    public synchronized void close() {
+        closed = true;
     }
 }

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
  * The other nodes, as the coordinator described them last, and their offers to this one. Used by the links' thread,
@@ -20,7 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class KnownPeers {
     private final String node;
     private final CoordinatorClient coordinator;
-    private final Listener listener;
+    private final Consumer<String> gone;
 
     private final Map<String, PeerView> views = new ConcurrentHashMap<>();
     private final Map<String, Optional<Endpoint>> offers = new HashMap<>();
@@ -35,24 +36,16 @@ final class KnownPeers {
     private volatile boolean staleNodes = true;
     private volatile boolean allOffersStale = true;
 
-    /** Learns of nodes that come and go, on the links' thread. */
-    interface Listener {
-        /** A node has appeared, or has another incarnation. */
-        void appeared(String peer);
-
-        /** A node was removed from the cluster. */
-        void gone(String peer);
-    }
-
     /**
      * @param node this node, which is not its own peer
      * @param mode whether all nodes are peers, or those that are followed
+     * @param gone told of nodes that were removed from the cluster, on the links' thread
      */
-    KnownPeers(String node, CoordinatorClient coordinator, LinkMode mode, Listener listener) {
+    KnownPeers(String node, CoordinatorClient coordinator, LinkMode mode, Consumer<String> gone) {
         this.followed = new Followed(mode);
         this.node = node;
         this.coordinator = coordinator;
-        this.listener = listener;
+        this.gone = gone;
     }
 
     /**
@@ -250,7 +243,6 @@ final class KnownPeers {
         if (fresh) {
             superseded.remove(peer);
             firstSeen.put(peer.id(), System.nanoTime());
-            listener.appeared(peer.id());
         }
     }
 
@@ -261,7 +253,7 @@ final class KnownPeers {
         }
         offers.remove(peer);
         staleOffers.remove(peer);
-        listener.gone(peer);
+        gone.accept(peer);
     }
 
     /** Reads the regions of a peer. They stay marked as changed if that fails. */

@@ -4,6 +4,7 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.grant.ReceivedGrants;
 import io.farpage.agent.control.member.Hosting;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
@@ -16,7 +17,6 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Seen;
 import java.time.Duration;
@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
  */
-public final class LinkControl implements AutoCloseable, Hosting.Links {
+public final class LinkControl implements AutoCloseable, Hosting.Links, ReceivedGrants.Links {
     /** Name of the region that is a pool's header page. */
     public static final String HEADER_REGION = PeerView.HEADER;
 
@@ -63,7 +63,6 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
     private volatile boolean devicesChanged;
     private final Queue<FailedQueuePair> failedQueuePairs = new ConcurrentLinkedQueue<>();
     private volatile Consumer<ShardNotice.GrantRefused> refusals = _ -> {};
-    private volatile Runnable appeared = () -> {};
     private boolean away;
     private Optional<Epoch> publishedIn = Optional.empty();
 
@@ -73,7 +72,7 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
     public LinkControl(LocalNode self, Transports transports, List<LinkShard> shards, LinkOptions options) {
         thread = new ControlThread("links", new ControlThread.Pauses(TICK, TICK, CLOSE_TIMEOUT), this::step);
         context = new LinkContext(transports, shards, options, new Destroyer(thread::wake), System::nanoTime);
-        peers = new KnownPeers(self.id(), self.coordinator(), options.mode(), new Peers());
+        peers = new KnownPeers(self.id(), self.coordinator(), options.mode(), this::gone);
         coordinator = self.coordinator();
         negotiation = new Negotiation(self, context, peers, fencing, sessions.values());
         completionQueues = new CompletionQueueControl(context);
@@ -199,7 +198,8 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
         return watched;
     }
 
-    private void want(String peer) {
+    @Override
+    public void want(String peer) {
         if (context.options().mode() == LinkMode.DEMAND && !peers.wants(peer)) {
             peers.want(peer);
             thread.wake();
@@ -212,7 +212,7 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
         return session(peer).links().get(shard);
     }
 
-    /** {@code peer} has granted other ranges of its memory to this node than before. Any thread. */
+    @Override
     public void grant(String peer, PeerGrants grants) {
         want(peer);
         session(peer).grant(grants);
@@ -222,24 +222,6 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
     /** Has keys that a peer refuses reported, on the links' thread. */
     public void onGrantRefused(Consumer<ShardNotice.GrantRefused> listener) {
         refusals = listener;
-    }
-
-    /** Has a task run on the links' thread when a node has appeared or was started again. */
-    public void onAppeared(Runnable task) {
-        appeared = task;
-    }
-
-    /**
-     * The incarnation of a peer that has a pool now; the one that made the pool, if the peer is not known or has
-     * another. Any thread.
-     */
-    public Incarnation owner(String peer, Incarnation pool) {
-        want(peer);
-        return peers.view(peer)
-                .map(PeerView::node)
-                .filter(node -> node.poolId().equals(pool))
-                .map(Node::incarnation)
-                .orElse(pool);
     }
 
     /** All links, as they are now. Any thread. */
@@ -361,16 +343,8 @@ public final class LinkControl implements AutoCloseable, Hosting.Links {
         sessions.values().forEach(LinkSession::close);
     }
 
-    private final class Peers implements KnownPeers.Listener {
-        @Override
-        public void appeared(String peer) {
-            appeared.run();
-        }
-
-        @Override
-        public void gone(String peer) {
-            negotiation.forget(peer);
-            session(peer).disconnect("the node was removed from the cluster");
-        }
+    private void gone(String peer) {
+        negotiation.forget(peer);
+        session(peer).disconnect("the node was removed from the cluster");
     }
 }

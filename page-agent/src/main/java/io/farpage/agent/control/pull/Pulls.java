@@ -55,25 +55,8 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     /** Ended, and perhaps still listed by an answer that is on its way. */
     private final Set<Pull.Key> ended = new HashSet<>();
 
-    private volatile List<Wanted> wanted = List.of();
-    private volatile Runnable changed = () -> {};
-
     /** @param failure why the pull is given up, which the coordinator is still to be told */
-    private record Running(Pull pull, Wanted reads, Optional<String> failure) {}
-
-    /**
-     * The reads that a pull needs to be granted.
-     *
-     * @param space id of the space
-     * @param extent in the epoch of the pull
-     * @param homes that it reads from
-     */
-    public record Wanted(long space, ExtentEpoch extent, List<ExtentHome> homes) {
-        /** Copies the list. */
-        public Wanted {
-            homes = List.copyOf(homes);
-        }
-    }
+    private record Running(Pull pull, Optional<String> failure) {}
 
     /**
      * How this node pulls.
@@ -111,11 +94,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         return fetcher;
     }
 
-    /** The reads that pulls under way need. Any thread. */
-    public List<Wanted> wanted() {
-        return wanted;
-    }
-
     /** How far the pulls under way are. Any thread. */
     public List<CopyReport.Copy> copies() {
         return snapshot().stream()
@@ -124,11 +102,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                         each.pull().key().extent(),
                         each.pull().leftBytes()))
                 .toList();
-    }
-
-    /** Has a task run whenever {@link #wanted} has changed. It must not wait. */
-    public void onChange(Runnable task) {
-        changed = task;
     }
 
     @Override
@@ -154,7 +127,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             }
             // A document that does not list a pull is not followed by one that does.
             ended.retainAll(listed);
-            tell();
         }
         thread.wake();
     }
@@ -185,7 +157,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                         links.apply(home.node()), home.incarnation().value(), home.offset()))
                 .toList();
         Pull pull = new Pull(key, target.get(), sources);
-        running.put(key, new Running(pull, new Wanted(key.space(), key.extent(), extent.homes()), Optional.empty()));
+        running.put(key, new Running(pull, Optional.empty()));
         log.info("{} begins: {} bytes from {}", pull, target.get().length(), names(extent));
         shard.submit(new ShardCommand.Run(() -> cycle.begin(pull)));
     }
@@ -207,14 +179,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         shard.submit(new ShardCommand.Run(() -> cycle.stop(pull)));
     }
 
-    private void tell() {
-        List<Wanted> now = running.values().stream().map(Running::reads).toList();
-        if (!Set.copyOf(now).equals(Set.copyOf(wanted))) {
-            wanted = now;
-            changed.run();
-        }
-    }
-
     @Override
     public synchronized CompletableFuture<Void> stop(long offset, long length) {
         for (Running each : snapshot()) {
@@ -223,7 +187,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 end(each.pull().key());
             }
         }
-        tell();
         CompletableFuture<Void> stopped = new CompletableFuture<>();
         // Behind the stops of these, and of those that ended before.
         shard.submit(new ShardCommand.Run(() -> stopped.complete(null)));
@@ -251,7 +214,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
 
     private synchronized void fail(Running each, Optional<String> failure) {
         stop(each.pull());
-        running.replace(each.pull().key(), new Running(each.pull(), each.reads(), failure));
+        running.replace(each.pull().key(), new Running(each.pull(), failure));
     }
 
     private void report(Pull pull, Optional<String> failure) throws CoordinatorException {
@@ -272,7 +235,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         }
         synchronized (this) {
             end(key);
-            tell();
         }
     }
 

@@ -8,10 +8,8 @@ import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 
 /** A space that this agent is attached to, and its current uses. Thread-safe. */
 final class AttachedSpace {
@@ -19,6 +17,7 @@ final class AttachedSpace {
 
     private final Optional<Torn> tornBefore;
     private final LongSupplier clock;
+    private final int since;
     private volatile SpaceExtents extents;
     private volatile SpaceMap map;
     private volatile Optional<String> revoked = Optional.empty();
@@ -28,16 +27,15 @@ final class AttachedSpace {
     private boolean exclusive;
     private boolean leaving;
     private boolean cutOff;
-    private boolean stale;
     private Optional<String> torn = Optional.empty();
     private Optional<String> seal = Optional.empty();
 
-    AttachedSpace(SpaceExtents extents) {
-        this(extents, System::nanoTime);
-    }
-
-    /** @param clock as {@link System#nanoTime} */
-    AttachedSpace(SpaceExtents extents, LongSupplier clock) {
+    /**
+     * @param clock as {@link System#nanoTime}
+     * @param since how many documents had been asked for when this agent had attached to the space
+     */
+    AttachedSpace(SpaceExtents extents, LongSupplier clock, int since) {
+        this.since = since;
         this.extents = extents;
         this.clock = clock;
         usedAt = clock.getAsLong();
@@ -48,6 +46,11 @@ final class AttachedSpace {
     /** Why the space was torn when this agent attached to it. While the agent is attached that does not change. */
     Optional<Torn> tornBefore() {
         return tornBefore;
+    }
+
+    /** Whether a document that was asked for at a time says nothing about this attachment, which was made later. */
+    boolean isLaterThan(int asked) {
+        return since > asked;
     }
 
     long id() {
@@ -68,25 +71,22 @@ final class AttachedSpace {
     }
 
     /**
-     * Replaces the extents by newer ones of the same space. Does nothing if they are of another space, or if this use
-     * was revoked.
+     * Replaces the extents by newer ones of the same space. Does nothing if they are older, of another space, or if this
+     * use was revoked: answers may arrive in another order than they were given.
+     *
+     * @return whether they were replaced
      */
-    synchronized void update(SpaceExtents now) {
-        if (now.index() < extents.index() && (now.space().copies() > 1 || hasEarlierEpoch(now))) {
-            return; // read before a change of homes that this agent knows of
+    synchronized boolean update(SpaceExtents now) {
+        if (now.index() < extents.index() || revoked.isPresent()) {
+            return false;
         }
         SpaceMap latest = map(now);
-        if (revoked.isEmpty() && latest.id() == map.id() && latest.pages() == map.pages()) {
-            extents = now;
-            map = latest;
+        if (latest.id() != map.id() || latest.pages() != map.pages()) {
+            return false;
         }
-    }
-
-    private boolean hasEarlierEpoch(SpaceExtents now) {
-        Map<Long, Long> known =
-                extents.extents().stream().collect(Collectors.toMap(Extent::firstPage, Extent::epochNumber));
-        return now.extents().stream()
-                .anyMatch(extent -> extent.epochNumber() < known.getOrDefault(extent.firstPage(), 0L));
+        extents = now;
+        map = latest;
+        return true;
     }
 
     /**
@@ -162,11 +162,14 @@ final class AttachedSpace {
         usedAt = clock.getAsLong();
     }
 
+    /** Whether the last use ended {@code idle} ago or earlier, and another may start. */
+    synchronized boolean isIdle(Duration idle) {
+        return !leaving && users == 0 && clock.getAsLong() - usedAt >= idle.toNanos();
+    }
+
     /** Lets no further use start if the last one ended {@code idle} ago or earlier. */
     synchronized void leaveIfIdle(Duration idle) {
-        if (users == 0 && clock.getAsLong() - usedAt >= idle.toNanos()) {
-            leaving = true;
-        }
+        leaving |= isIdle(idle);
     }
 
     /** Lets no further use start. */
@@ -183,14 +186,17 @@ final class AttachedSpace {
      * lost.
      *
      * @param reason for people, a clause such as {@link #DELETED}
+     * @return whether that changes anything
      */
-    synchronized void revoke(String reason) {
+    synchronized boolean revoke(String reason) {
+        boolean isNew = !leaving || (exclusive && revoked.isEmpty());
         leaving = true;
         if (exclusive && revoked.isEmpty()) {
             map = map.lost();
             revoked = Optional.of(reason);
             whenRevoked.run();
         }
+        return isNew;
     }
 
     /** Runs a task when the exclusive use is revoked; at once if it has been. The task must not wait. */
@@ -242,15 +248,5 @@ final class AttachedSpace {
     /** The mark of the file with the tags of the pages, if an exclusive use has written one. */
     synchronized Optional<String> seal() {
         return seal;
-    }
-
-    synchronized void stale() {
-        stale = true;
-    }
-
-    synchronized boolean clearStale() {
-        boolean was = stale;
-        stale = false;
-        return was;
     }
 }

@@ -1,19 +1,13 @@
 package io.farpage.agent.control.space;
 
-import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.data.pager.Mirroring;
 import io.farpage.agent.data.pager.SpaceMap;
-import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
-import io.farpage.coordinator.model.DropAck;
-import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PromoteRequest;
-import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
@@ -30,54 +24,49 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Asks the coordinator to drop homes that do not take the WRITEs of this agent's guests, and to promote homes that join
  * once all pagers of the guest have copied their pages. Acknowledges each drop once no pager has anything under way to
- * the dropped home. A pager repeats its report while a home fails, so what could not be done is done later.
- * Thread-safe.
+ * the dropped home. A pager repeats its report while a home fails, so what could not be done is done later. Pagers
+ * report on their threads; the thread of {@link Spaces} decides what is asked for.
  */
-public final class Drops implements AutoCloseable {
+public final class Drops {
     private static final Logger log = LoggerFactory.getLogger(Drops.class);
-    private static final Duration RETRY = Duration.ofMillis(50);
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    private final CoordinatorClient coordinator;
-    private final String node;
-    private final Incarnation incarnation;
-    private final LongFunction<@Nullable AttachedSpace> attached;
+    private final SpaceRequests requests;
+    private final LongFunction<Optional<AttachedSpace>> attached;
+    private final Runnable wake;
+    private final Runnable refresh;
     private final Queue<Suspicion> suspicions = new ConcurrentLinkedQueue<>();
     private final Set<Writer> writers = ConcurrentHashMap.newKeySet();
     private final AtomicLong dropped = new AtomicLong();
     private final AtomicLong promoted = new AtomicLong();
-    private final ControlThread thread = new ControlThread(
-            "drops", new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, RETRY, CLOSE_TIMEOUT), this::step);
-    private boolean complained;
+    private volatile boolean complained;
 
     /** @param joins whether the home joins, and is to be dropped where it does */
     private record Suspicion(Writer by, String home, long homeIncarnation, boolean silent, boolean joins) {
         boolean isAbout(ExtentHome one) {
             return one.node().equals(home) && one.incarnation().value() == homeIncarnation;
         }
+
+        String name() {
+            return "drop of %s %s of space %d".formatted(joins ? "joining home" : "home", home, by.space);
+        }
     }
 
-    /** @param attached the space of an id, or null */
-    Drops(
-            CoordinatorClient coordinator,
-            String node,
-            Incarnation incarnation,
-            LongFunction<@Nullable AttachedSpace> attached) {
-        this.coordinator = coordinator;
-        this.node = node;
-        this.incarnation = incarnation;
+    /**
+     * @param attached the space of an id, if this node is attached to it
+     * @param wake has the thread look at what was reported
+     * @param refresh has the document asked for
+     */
+    Drops(SpaceRequests requests, LongFunction<Optional<AttachedSpace>> attached, Runnable wake, Runnable refresh) {
+        this.requests = requests;
         this.attached = attached;
-    }
-
-    void start() {
-        thread.start();
+        this.wake = wake;
+        this.refresh = refresh;
     }
 
     /**
@@ -123,7 +112,7 @@ public final class Drops implements AutoCloseable {
             if (open.isEmpty()) {
                 writers.removeAll(closed);
             }
-            thread.wake();
+            wake.run();
         }
     }
 
@@ -175,7 +164,7 @@ public final class Drops implements AutoCloseable {
         @Override
         public void suspect(String home, long homeIncarnation, boolean silent) {
             suspicions.add(new Suspicion(this, home, homeIncarnation, silent, false));
-            thread.wake();
+            Drops.this.wake.run();
         }
 
         @Override
@@ -186,7 +175,7 @@ public final class Drops implements AutoCloseable {
         @Override
         public void joiningFailed(String home, long homeIncarnation) {
             suspicions.add(new Suspicion(this, home, homeIncarnation, true, true));
-            thread.wake();
+            Drops.this.wake.run();
         }
 
         @Override
@@ -202,13 +191,13 @@ public final class Drops implements AutoCloseable {
         private void add(Set<ExtentEpoch> to, ExtentEpoch extent) {
             to.removeIf(earlier -> earlier.firstPage() == extent.firstPage() && earlier.epoch() < extent.epoch());
             to.add(extent);
-            thread.wake();
+            Drops.this.wake.run();
         }
 
         @Override
         public void settled(long revision) {
             settled = revision;
-            thread.wake();
+            Drops.this.wake.run();
         }
 
         @Override
@@ -232,44 +221,42 @@ public final class Drops implements AutoCloseable {
         return promoted.get();
     }
 
-    private Duration step() throws CoordinatorException {
-        for (Suspicion next = suspicions.poll(); next != null; next = suspicions.poll()) {
-            drop(next);
-        }
-        for (Writer writer : writers) {
-            AttachedSpace space = attached.apply(writer.space);
-            if (space != null) {
-                acknowledge(space);
-                allowPulls(space);
-                promote(space);
-            }
-        }
-        return ControlThread.UNTIL_WOKEN;
+    /** Asks for the drops that pagers have reported. One that waits for an earlier one of its home stays reported. */
+    void drop(Errands errands) {
+        suspicions.removeIf(each -> errands.begin(each.name(), () -> drop(each)));
+    }
+
+    /** Asks for what the pagers have made ready. */
+    void settle(Errands errands) {
+        writers.stream()
+                .map(writer -> writer.space)
+                .distinct()
+                .flatMap(id -> attached.apply(id).stream())
+                .forEach(space -> {
+                    acknowledge(space, errands);
+                    allowPulls(space, errands);
+                    promote(space, errands);
+                });
     }
 
     private void drop(Suspicion suspicion) {
-        Writer by = suspicion.by();
-        AttachedSpace space = attached.apply(by.space);
         // A link that broke and is up again takes WRITEs again.
-        if (space == null || (!suspicion.silent() && by.isUp.test(suspicion.home()))) {
-            return;
+        if (suspicion.silent() || !suspicion.by().isUp.test(suspicion.home())) {
+            attached.apply(suspicion.by().space).ifPresent(space -> drop(space, suspicion));
         }
-        Incarnation homeIncarnation = new Incarnation(suspicion.homeIncarnation());
-        List<Extent> affected = space.extents().extents().stream()
+    }
+
+    private void drop(AttachedSpace space, Suspicion suspicion) {
+        List<ExtentEpoch> affected = space.extents().extents().stream()
                 .filter(extent -> isToBeDropped(extent, suspicion))
+                .map(ExtentEpoch::of)
                 .toList();
         if (affected.isEmpty()) {
             return;
         }
         try {
-            SpaceExtents now = coordinator.drop(
-                    Long.toString(space.id()),
-                    node,
-                    new DropRequest(
-                            incarnation,
-                            suspicion.home(),
-                            homeIncarnation,
-                            affected.stream().map(ExtentEpoch::of).toList()));
+            SpaceExtents now =
+                    requests.drop(space.id(), suspicion.home(), new Incarnation(suspicion.homeIncarnation()), affected);
             complained = false;
             if (suspicion.joins()) {
                 log.warn(
@@ -278,22 +265,21 @@ public final class Drops implements AutoCloseable {
                         space.name(),
                         suspicion.home(),
                         affected.size());
-                use(space, now);
-                return;
+            } else {
+                dropped.addAndGet(affected.size());
+                log.error(
+                        "space {}: node {} is dropped from the homes of {} extents: {}; their pages have {} homes or"
+                                + " fewer left",
+                        space.name(),
+                        suspicion.home(),
+                        affected.size(),
+                        suspicion.silent() ? "it has not answered a WRITE" : "its link is down",
+                        space.extents().space().copies() - 1);
             }
-            dropped.addAndGet(affected.size());
-            log.error(
-                    "space {}: node {} is dropped from the homes of {} extents: {}; their pages have {} homes or fewer"
-                            + " left",
-                    space.name(),
-                    suspicion.home(),
-                    affected.size(),
-                    suspicion.silent() ? "it has not answered a WRITE" : "its link is down",
-                    space.extents().space().copies() - 1);
             use(space, now);
         } catch (CoordinatorRefusedException e) {
             log.warn("space {}: node {} is not dropped: {}", space.name(), suspicion.home(), e.getMessage());
-            refresh(space);
+            refresh.run();
         } catch (CoordinatorException e) {
             if (!complained) {
                 complained = true;
@@ -315,7 +301,8 @@ public final class Drops implements AutoCloseable {
                 && extent.homes().stream()
                         .map(ExtentHome::node)
                         .anyMatch(home -> !home.equals(suspicion.home())
-                                && (home.equals(node) || suspicion.by().isUp.test(home)));
+                                && (home.equals(requests.node())
+                                        || suspicion.by().isUp.test(home)));
     }
 
     private List<Writer> writersOf(AttachedSpace space) {
@@ -336,76 +323,71 @@ public final class Drops implements AutoCloseable {
     }
 
     /** Lets homes pull that join an extent whose WRITEs every pager notes. */
-    private void allowPulls(AttachedSpace space) throws CoordinatorException {
+    private void allowPulls(AttachedSpace space, Errands errands) {
         Stream<Extent> awaited = space.extents().extents().stream()
                 .filter(extent ->
                         extent.pull().filter(PullState.AWAITED::equals).isPresent());
         List<ExtentEpoch> noted = joined(awaited, writersOf(space), Writer::notes);
-        if (noted.isEmpty()) {
-            return;
-        }
-        try {
-            use(space, coordinator.allowPulls(Long.toString(space.id()), node, new PullRequest(incarnation, noted)));
-        } catch (CoordinatorRefusedException e) {
-            log.warn("space {}: no home pulls pages: {}", space.name(), e.getMessage());
-            refresh(space);
-        }
+        ask(errands, space, "pull", noted, () -> use(space, requests.allowPulls(space.id(), noted)));
     }
 
     /** Has homes promoted to which every pager of a space has copied its pages. */
-    private void promote(AttachedSpace space) throws CoordinatorException {
+    private void promote(AttachedSpace space, Errands errands) {
         List<Writer> all = writersOf(space);
         List<ExtentEpoch> complete = joined(space.extents().extents().stream(), all, Writer::hasCopied);
-        if (complete.isEmpty()) {
-            return;
-        }
-        try {
-            SpaceExtents now =
-                    coordinator.promote(Long.toString(space.id()), node, new PromoteRequest(incarnation, complete));
-            promoted.addAndGet(complete.size());
-            log.info("space {}: {} extents have another home", space.name(), complete.size());
-            use(space, now);
-        } catch (CoordinatorRefusedException e) {
-            log.warn("space {}: no home is promoted: {}", space.name(), e.getMessage());
-            all.forEach(writer -> complete.forEach(writer.copied::remove));
-            refresh(space);
-        }
+        ask(errands, space, "promotion", complete, () -> {
+            try {
+                SpaceExtents now = requests.promote(space.id(), complete);
+                promoted.addAndGet(complete.size());
+                log.info("space {}: {} extents have another home", space.name(), complete.size());
+                use(space, now);
+            } catch (CoordinatorRefusedException e) {
+                all.forEach(writer -> complete.forEach(writer.copied::remove));
+                throw e;
+            }
+        });
     }
 
-    /** Another request may have changed the epochs. */
-    private void refresh(AttachedSpace space) {
-        try {
-            Optional<SpaceExtents> now = coordinator.extents(Long.toString(space.id()));
-            now.ifPresent(latest -> use(space, latest));
-        } catch (CoordinatorException e) {
-            log.debug("the extents of space {} are read again later", space.name(), e);
-        }
-    }
-
-    private void use(AttachedSpace space, SpaceExtents now) {
-        space.update(now);
-        writersOf(space).forEach(writer -> writer.wake.run());
-    }
-
-    private void acknowledge(AttachedSpace space) throws CoordinatorException {
+    private void acknowledge(AttachedSpace space, Errands errands) {
         SpaceExtents extents = space.extents();
         List<ExtentEpoch> epochs = extents.extents().stream()
                 .filter(extent -> !extent.droppedHomes().isEmpty())
                 .map(ExtentEpoch::of)
                 .toList();
         boolean settled = writersOf(space).stream().allMatch(writer -> writer.settled >= extents.index());
-        if (epochs.isEmpty() || !settled) {
-            return;
-        }
-        try {
-            use(space, coordinator.acknowledgeDrops(Long.toString(space.id()), node, new DropAck(incarnation, epochs)));
-        } catch (CoordinatorRefusedException e) {
-            log.warn("space {}: a drop is not acknowledged: {}", space.name(), e.getMessage());
+        if (settled) {
+            ask(
+                    errands,
+                    space,
+                    "acknowledgement of drops",
+                    epochs,
+                    () -> use(space, requests.acknowledgeDrops(space.id(), epochs)));
         }
     }
 
-    @Override
-    public void close() {
-        thread.close();
+    /** Asks for a change of extents, if there are any. Another request may have changed their epochs meanwhile. */
+    private void ask(
+            Errands errands, AttachedSpace space, String what, List<ExtentEpoch> extents, Errands.Request change) {
+        if (extents.isEmpty()) {
+            return;
+        }
+        errands.begin("%s of space %d".formatted(what, space.id()), () -> {
+            try {
+                change.run();
+            } catch (CoordinatorRefusedException e) {
+                log.warn("space {}: no {}: {}", space.name(), what, e.getMessage());
+                refresh.run();
+                throw e;
+            }
+        });
+    }
+
+    /** Hands the extents of a space to its pagers, unless they have later ones. Returns whether. Any thread. */
+    boolean use(AttachedSpace space, SpaceExtents now) {
+        boolean isLater = space.update(now);
+        if (isLater) {
+            writersOf(space).forEach(writer -> writer.wake.run());
+        }
+        return isLater;
     }
 }

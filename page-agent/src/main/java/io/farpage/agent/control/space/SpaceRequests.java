@@ -5,14 +5,21 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.Epoch;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Seen;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.WriterRequest;
 import java.util.List;
 import java.util.Optional;
 
-/** What this node asks the coordinator of spaces by their id. Thread-safe. */
-final class SpaceRequests {
+/** What this node asks the coordinator about the spaces that it works with. Thread-safe. */
+class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
     private static final List<String> UNDERSTOOD = List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word());
 
@@ -24,6 +31,31 @@ final class SpaceRequests {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
+    }
+
+    /** This node. */
+    final String node() {
+        return node;
+    }
+
+    /** Of this agent. */
+    final Incarnation incarnation() {
+        return incarnation;
+    }
+
+    /** As {@link CoordinatorClient#attached}. */
+    Attached attached(long since) throws CoordinatorException {
+        return coordinator.attached(node, since);
+    }
+
+    /** Of the coordinator that gave the last answer. */
+    Optional<Epoch> epoch() {
+        return coordinator.allegiance().status().seen().map(Seen::epoch);
+    }
+
+    /** A space by id or name, if there is one. */
+    Optional<Space> space(String nameOrId) throws CoordinatorException {
+        return coordinator.space(nameOrId);
     }
 
     /** Attaches this node, or confirms that it is attached. */
@@ -59,5 +91,26 @@ final class SpaceRequests {
                 throw e;
             }
         }
+    }
+
+    /** Drops a home from extents. Answers the extents as they are then, as the following ones do. */
+    SpaceExtents drop(long id, String home, Incarnation homeIncarnation, List<ExtentEpoch> extents)
+            throws CoordinatorException {
+        return coordinator.drop(Long.toString(id), node, new DropRequest(incarnation, home, homeIncarnation, extents));
+    }
+
+    /** Nothing is under way to homes that were dropped. */
+    SpaceExtents acknowledgeDrops(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+        return coordinator.acknowledgeDrops(Long.toString(id), node, new WriterRequest(incarnation, extents));
+    }
+
+    /** The homes that join extents may pull the pages. */
+    SpaceExtents allowPulls(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+        return coordinator.allowPulls(Long.toString(id), node, new WriterRequest(incarnation, extents));
+    }
+
+    /** All pages of extents are at the homes that join them. */
+    SpaceExtents promote(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+        return coordinator.promote(Long.toString(id), node, new WriterRequest(incarnation, extents));
     }
 }

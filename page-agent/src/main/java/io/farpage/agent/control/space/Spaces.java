@@ -3,8 +3,10 @@ package io.farpage.agent.control.space;
 import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
@@ -16,8 +18,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,51 +30,93 @@ import org.slf4j.LoggerFactory;
  * The spaces that this agent is attached to, by id. Requests name a space by name or id; a name is resolved once, and
  * all state is kept under the id, which is never given to another space. The agent attaches before it learns where
  * pages live, and detaches only when none of its transfers can reach them, so it never writes to frames that were given
- * to another space. Thread-safe.
+ * to another space.
+ *
+ * <p>The coordinator lists what this node needs for its spaces in one document, as of a revision, and one thread
+ * applies each document in one order: uses end whose space was deleted or taken over; maps are replaced; keys are used.
+ * Then the thread has drops acknowledged that are settled, homes promoted, and spaces detached that nothing uses. It
+ * waits for no request. Thread-safe.
  */
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
-    private static final Duration REFRESH = Duration.ofSeconds(5);
+    private static final Duration REFRESH = Duration.ofSeconds(30);
+    /** While a key is missing. Its publication is an event, so this matters only if that is lost. */
+    private static final Duration AWAIT_KEYS = Duration.ofSeconds(1);
+
+    /** How often the thread looks for spaces that nothing uses. */
+    private static final Duration TICK = Duration.ofSeconds(5);
 
     /** How long a space stays attached without a use. A drain of its homes waits for every node that is attached. */
     static final Duration IDLE = Duration.ofSeconds(10);
 
-    /** The type of the problem with which the coordinator answers a node whose space another node has taken over. */
-    private static final String TAKEN_OVER = "taken-over";
-
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-    private final CoordinatorClient coordinator;
-    private final String node;
     private final SpaceRequests requests;
     private final LongSupplier clock;
-    private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
-
-    /** Spaces to which the coordinator may have attached this node although their map was never read. */
-    private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
-
-    private final ControlThread thread =
-            new ControlThread("spaces", new ControlThread.Pauses(REFRESH, REFRESH, CLOSE_TIMEOUT), this::refresh);
+    private final Attachments attachments;
+    private final ControlThread thread;
     private final Drops drops;
-    private volatile boolean stale;
-    private volatile Runnable changed = () -> {};
+    private final AtomicInteger changes = new AtomicInteger(1);
+    /** What the thread does with a document that has arrived. */
+    private final AtomicReference<Optional<Runnable>> arrived = new AtomicReference<>(Optional.empty());
+
+    private volatile Keys keys = (_, _) -> true;
+    private volatile Set<Long> pulled = Set.of();
+
+    // The rest belongs to the thread.
+    private final Errands errands;
+    private Attached document = Attached.NOTHING;
+    private Optional<Epoch> epoch = Optional.empty();
+    private boolean hasAllKeys = true;
+    private int answered;
+    private long readAt;
+
+    /** The keys with which this node reaches its spaces in the pools of their homes. */
+    public interface Keys {
+        /**
+         * Uses the keys that a document has, and none of what this node is not attached to and does not pull. Must not
+         * wait.
+         *
+         * @param spaces that this node is attached to, as it knows them
+         * @return whether no key is missing
+         */
+        boolean follow(Attached document, List<SpaceExtents> spaces);
+    }
 
     public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
-        this(coordinator, node, incarnation, System::nanoTime);
+        this(
+                new SpaceRequests(coordinator, node, incarnation),
+                System::nanoTime,
+                request -> Thread.ofVirtual().name("space-request").start(request));
     }
 
-    /** @param clock as {@link System#nanoTime} */
-    Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation, LongSupplier clock) {
+    /**
+     * @param clock as {@link System#nanoTime}
+     * @param beside runs requests that the thread does not wait for
+     */
+    Spaces(SpaceRequests requests, LongSupplier clock, Executor beside) {
+        this.requests = requests;
         this.clock = clock;
-        this.coordinator = coordinator;
-        this.node = node;
-        requests = new SpaceRequests(coordinator, node, incarnation);
-        drops = new Drops(coordinator, node, incarnation, attached::get);
+        thread = new ControlThread(
+                "spaces", new ControlThread.Pauses(Duration.ZERO, Errands.RETRY, CLOSE_TIMEOUT), this::step);
+        errands = new Errands(beside, clock, thread::wake);
+        attachments = new Attachments(requests, clock, this::change);
+        drops = new Drops(requests, attachments::find, thread::wake, this::refresh);
     }
 
-    public void start() {
+    /**
+     * Starts to follow the coordinator.
+     *
+     * @param used the keys of this agent's spaces
+     */
+    public void start(Keys used) {
+        follow(used);
         thread.start();
-        drops.start();
+    }
+
+    /** As {@link #start}; the test is the thread. */
+    void follow(Keys used) {
+        keys = used;
     }
 
     /** Drops homes that do not take WRITEs from the spaces of this agent's guests. */
@@ -87,12 +134,12 @@ public final class Spaces implements AutoCloseable {
         if (id.isPresent()) {
             return id;
         }
-        for (AttachedSpace space : attached.values()) {
+        for (AttachedSpace space : attachments.all()) {
             if (space.name().equals(nameOrId) && !space.isLeaving()) {
                 return OptionalLong.of(space.id());
             }
         }
-        Optional<Space> known = coordinator.space(nameOrId);
+        Optional<Space> known = requests.space(nameOrId);
         return known.isPresent() ? OptionalLong.of(known.get().id()) : OptionalLong.empty();
     }
 
@@ -110,35 +157,18 @@ public final class Spaces implements AutoCloseable {
 
     /** As {@link #use(String)}, by id. */
     public Optional<SpaceUse> use(long id) throws CoordinatorException {
-        AttachedSpace known = attached.get(id);
-        if (known != null && known.enter()) {
-            return Optional.of(new SpaceUse(known, this));
-        }
-        if (known == null || known.isUnused()) {
-            Optional<AttachedSpace> fresh = attachShared(id);
-            if (fresh.isEmpty()) {
+        Optional<AttachedSpace> known = attachments.find(id);
+        if (known.filter(AttachedSpace::enter).isEmpty()) {
+            if (known.isEmpty() || known.get().isUnused()) {
+                known = attachments.share(id).filter(AttachedSpace::enter);
+            } else if (known.get().isExclusive()) {
+                throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
+                        .formatted(known.get().name(), id));
+            } else {
                 return Optional.empty();
             }
-            known = fresh.get();
-            if (known.enter()) {
-                return Optional.of(new SpaceUse(known, this));
-            }
         }
-        if (known.isExclusive()) {
-            throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
-                    .formatted(known.name(), id));
-        }
-        return Optional.empty();
-    }
-
-    private synchronized Optional<AttachedSpace> attachShared(long id) throws CoordinatorException {
-        Optional<AttachedSpace> known = known(id);
-        if (known.isPresent()) {
-            return known;
-        }
-        Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, Claim.PLAIN);
-        fresh.ifPresent(this::put);
-        return fresh;
+        return known.map(space -> new SpaceUse(space, this));
     }
 
     /**
@@ -148,19 +178,8 @@ public final class Spaces implements AutoCloseable {
      * @throws SpaceInUseException if it is in use on this node
      * @throws CoordinatorException also if another node is attached to it
      */
-    public synchronized Optional<SpaceUse> useExclusively(long id, Claim claim) throws CoordinatorException {
-        Optional<AttachedSpace> known = known(id);
-        if (known.isPresent()) {
-            return upgrade(known.get(), claim);
-        }
-        Optional<AttachedSpace> fresh = attach(id, AttachMode.EXCLUSIVE, claim);
-        if (fresh.isEmpty()) {
-            return Optional.empty();
-        }
-        // Marked as in use before another thread can find the space.
-        fresh.get().enterExclusively();
-        put(fresh.get());
-        return Optional.of(new SpaceUse(fresh.get(), this));
+    public Optional<SpaceUse> useExclusively(long id, Claim claim) throws CoordinatorException {
+        return attachments.enterExclusively(id, claim).map(space -> new SpaceUse(space, this));
     }
 
     /**
@@ -171,89 +190,8 @@ public final class Spaces implements AutoCloseable {
      * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing
      *     has changed then
      */
-    public synchronized Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
-        requests.adopt(id, earlier);
-        Optional<AttachedSpace> adopted = requests.extents(id).map(this::attachedTo);
-        adopted.ifPresent(space -> {
-            space.enterExclusively();
-            put(space);
-        });
-        return adopted.map(space -> new SpaceUse(space, this));
-    }
-
-    private AttachedSpace attachedTo(SpaceExtents extents) {
-        return new AttachedSpace(extents, clock);
-    }
-
-    private void put(AttachedSpace space) {
-        attached.put(space.id(), space);
-        changed.run();
-    }
-
-    /** Has a task run whenever this agent has attached to a space or detached from one. It must not wait. */
-    public void onChange(Runnable task) {
-        changed = task;
-    }
-
-    /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
-    private Optional<SpaceUse> upgrade(AttachedSpace space, Claim claim) throws CoordinatorException {
-        if (!space.enterExclusively()) {
-            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when that use has ended"
-                    .formatted(space.name(), space.id()));
-        }
-        boolean done = false;
-        try {
-            requests.attach(space.id(), AttachMode.EXCLUSIVE, claim);
-            done = true;
-            return Optional.of(new SpaceUse(space, this));
-        } catch (CoordinatorRefusedException e) {
-            if (e.isNotFound()) {
-                space.leave();
-                return Optional.empty();
-            }
-            throw e;
-        } catch (CoordinatorException e) {
-            // The attachment may be exclusive now: the space is detached, and the next use attaches again.
-            space.leave();
-            throw e;
-        } finally {
-            if (!done) {
-                space.exit();
-                thread.wake();
-            }
-        }
-    }
-
-    /** The attached space; one without a use that is to be detached is detached first. */
-    private Optional<AttachedSpace> known(long id) throws CoordinatorException {
-        AttachedSpace space = attached.get(id);
-        if (space != null && space.isUnused()) {
-            detach(space);
-            return Optional.empty();
-        }
-        return Optional.ofNullable(space);
-    }
-
-    /** Attaches to a space and reads its extents. If that fails, it detaches again. */
-    private Optional<AttachedSpace> attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
-        // Removed once the map is known: a failure, even of an answer that does not arrive, leaves no attachment
-        // behind.
-        orphans.add(id);
-        try {
-            requests.attach(id, mode, claim);
-            Optional<AttachedSpace> space = requests.extents(id).map(this::attachedTo);
-            if (space.isPresent()) {
-                orphans.remove(id);
-            }
-            return space;
-        } catch (CoordinatorRefusedException e) {
-            if (e.isNotFound()) {
-                return Optional.empty();
-            }
-            throw e;
-        } finally {
-            thread.wake();
-        }
+    public Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
+        return attachments.adopt(id, earlier).map(space -> new SpaceUse(space, this));
     }
 
     /**
@@ -274,7 +212,7 @@ public final class Spaces implements AutoCloseable {
     public Held held() {
         List<SpaceExtents> known = new ArrayList<>();
         List<NodeReport.Held> held = new ArrayList<>();
-        for (AttachedSpace space : attached.values()) {
+        for (AttachedSpace space : attachments.all()) {
             known.add(space.extents());
             Optional<String> torn = space.tornByUse();
             // A space that an exclusive use has torn stays attached exclusively until it is detached.
@@ -286,72 +224,113 @@ public final class Spaces implements AutoCloseable {
 
     /** Detaches from a space when its last use ends. Any thread. */
     public void detachWhenUnused(long id) {
-        AttachedSpace space = attached.get(id);
-        if (space != null) {
-            space.leave();
-            thread.wake();
-        }
-    }
-
-    /**
-     * A space is deleted: detaches from it when its last use ends. An exclusive use loses all its pages. Any thread.
-     */
-    public void deleted(long id) {
-        AttachedSpace space = attached.get(id);
-        if (space != null) {
-            space.revoke(AttachedSpace.DELETED);
-            thread.wake();
-        }
-    }
-
-    /** The extents of a space, or the nodes that may attach it, have changed. Any thread. */
-    public void changed(long id) {
-        AttachedSpace space = attached.get(id);
-        if (space != null) {
-            space.stale();
-            thread.wake();
-        }
-    }
-
-    /** Events were missed: the extents of all spaces have to be read again. Any thread. */
-    public void resync() {
-        stale = true;
+        attachments.find(id).ifPresent(AttachedSpace::leave);
         thread.wake();
+    }
+
+    /** Something of a space may have changed. Any thread. */
+    public void changed(long id) {
+        if (attachments.find(id).isPresent() || pulled.contains(id)) {
+            refresh();
+        }
+    }
+
+    /** What this node needs for its spaces may have changed. Any thread. */
+    public void refresh() {
+        change();
+    }
+
+    private int change() {
+        int count = changes.incrementAndGet();
+        thread.wake();
+        return count;
     }
 
     void useEnded() {
         thread.wake();
     }
 
-    private Duration refresh() throws CoordinatorException {
-        try {
-            update();
-            return REFRESH;
-        } catch (CoordinatorException | RuntimeException e) {
-            stale = true;
-            throw e;
+    /** What the thread does when it was woken. Returns how long to pause. */
+    Duration step() {
+        drops.drop(errands);
+        arrived.getAndSet(Optional.empty()).ifPresent(Runnable::run);
+        if (isDue()) {
+            ask();
         }
+        drops.settle(errands);
+        detachUnused();
+        Duration left = Duration.ofNanos(readAt - clock.getAsLong()).plus(validity());
+        return errands.pause(isDue() || left.compareTo(TICK) > 0 ? TICK : left);
     }
 
-    /** The step of the thread. Package-private for tests. */
-    void update() throws CoordinatorException {
-        if (stale) {
-            stale = false;
-            for (AttachedSpace space : List.copyOf(attached.values())) {
-                update(space);
+    private Duration validity() {
+        return hasAllKeys ? REFRESH : AWAIT_KEYS;
+    }
+
+    private boolean isDue() {
+        return answered != changes.get()
+                || clock.getAsLong() - readAt >= validity().toNanos()
+                // Such a space stays attached while the coordinator is away: it may be used again.
+                || attachments.all().stream().anyMatch(space -> space.isIdle(IDLE));
+    }
+
+    /** Asks for a document: for all of it, if a key is missing. One that was overtaken is asked for again. */
+    private void ask() {
+        int asking = changes.get();
+        Attached last = document;
+        Optional<Epoch> before = epoch;
+        long since = hasAllKeys ? last.mark() : 0;
+        errands.begin("document", () -> {
+            Attached read = requests.attached(since);
+            Optional<Epoch> now = requests.epoch();
+            if (read.revision() < last.revision() && before.isPresent() && before.equals(now)) {
+                throw new CoordinatorUnreachableException(
+                        "the answer was overtaken by one of revision " + last.revision());
+            }
+            arrived.set(Optional.of(() -> {
+                document = read;
+                epoch = now;
+                answered = asking;
+                readAt = clock.getAsLong();
+                apply(since == 0);
+            }));
+        });
+    }
+
+    private void apply(boolean isWhole) {
+        Map<Long, Attached.Held> listed = document.spaces().stream()
+                .filter(held -> held.attachment().incarnation().equals(requests.incarnation()))
+                .collect(Collectors.toMap(held -> held.attachment().space(), held -> held));
+        for (AttachedSpace space : attachments.all()) {
+            if (!space.isLaterThan(answered)) {
+                revoke(space, Optional.ofNullable(listed.get(space.id())));
             }
         }
-        for (AttachedSpace space : List.copyOf(attached.values())) {
-            if (space.clearStale()) {
-                requests.extents(space.id()).ifPresent(now -> refresh(space, now));
-            }
-            space.leaveIfIdle(IDLE);
-            if (space.isUnused()) {
-                detach(space);
-            }
+        attachments.all().forEach(space -> space.leaveIfIdle(IDLE));
+        listed.forEach((id, held) ->
+                attachments.find(id).ifPresent(space -> held.extents().ifPresent(now -> update(space, now))));
+        pulled = document.pulls().stream().map(Attached.Pull::space).collect(Collectors.toSet());
+        hasAllKeys = keys.follow(document, held().spaces());
+        if (!hasAllKeys && !isWhole) {
+            change(); // the key may have been left out
         }
-        for (long id : List.copyOf(orphans)) {
-            detachOrphan(id);
+        listed.keySet().stream()
+                .filter(attachments::isOrphan)
+                .forEach(id -> begin("orphan", id, () -> attachments.giveUp(id)));
+    }
+
+    private void begin(String what, long space, Errands.Request request) {
+        errands.begin("%s of space %d".formatted(what, space), request);
+    }
+
+    /** Ends the use of a space that is deleted or was taken over. */
+    private void revoke(AttachedSpace space, Optional<Attached.Held> listed) {
+        if (listed.isEmpty()) {
+            begin("attachment", space.id(), () -> attachments.confirm(space));
+        } else if (listed.get().extents().filter(now -> now.space().deleting()).isPresent()) {
+            space.revoke(AttachedSpace.DELETED);
+        } else if (listed.get().cutOff()) {
+            attachments.revokeTakenOver(space);
         }
     }
 
@@ -359,62 +338,18 @@ public final class Spaces implements AutoCloseable {
      * Takes over what the coordinator says of a space now. Shared uses end if this node may attach it no longer; a
      * guest keeps its memory.
      */
-    private void refresh(AttachedSpace space, SpaceExtents now) {
-        space.update(now);
-        if (!now.space().mayAttach(node) && !space.isExclusive()) {
+    private void update(AttachedSpace space, SpaceExtents now) {
+        if (drops.use(space, now) && !now.space().mayAttach(requests.node()) && !space.isExclusive()) {
             space.leave();
         }
     }
 
-    /** Confirms an attachment. No use can become exclusive meanwhile. */
-    private synchronized void update(AttachedSpace space) throws CoordinatorException {
-        Optional<SpaceExtents> now = requests.extents(space.id());
-        if (now.isEmpty() || now.get().space().deleting()) {
-            space.revoke(AttachedSpace.DELETED);
-            return;
-        }
-        refresh(space, now.get());
-        if (!space.isLeaving()) {
-            confirm(space);
-        }
-    }
-
-    /**
-     * Attaches once more: a coordinator that lost its store has lost the attachment, too. Ends the use of a space that
-     * was taken over.
-     */
-    private void confirm(AttachedSpace space) throws CoordinatorException {
-        try {
-            AttachMode mode = space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-            requests.attach(space.id(), mode, Claim.PLAIN);
-        } catch (CoordinatorRefusedException e) {
-            if (!e.problem().is(TAKEN_OVER)) {
-                throw e;
+    private void detachUnused() {
+        for (AttachedSpace space : attachments.all()) {
+            if (space.isUnused()) {
+                begin("detachment", space.id(), () -> attachments.detach(space));
             }
-            log.error(
-                    "space {} (id {}): {}",
-                    space.name(),
-                    space.id(),
-                    e.problem().detail());
-            space.revoke("another node took its space over");
         }
-    }
-
-    private synchronized void detach(AttachedSpace space) throws CoordinatorException {
-        if (attached.get(space.id()) != space) {
-            return; // another thread has attached to it again
-        }
-        requests.detach(space.id(), space.torn(), space.seal());
-        attached.remove(space.id(), space);
-        changed.run();
-        log.info("detached from space {} (id {})", space.name(), space.id());
-    }
-
-    private synchronized void detachOrphan(long id) throws CoordinatorException {
-        if (!attached.containsKey(id)) {
-            requests.detach(id, Optional.empty(), Optional.empty());
-        }
-        orphans.remove(id);
     }
 
     /**
@@ -424,18 +359,17 @@ public final class Spaces implements AutoCloseable {
     public void detachAll() {
         close();
         try {
-            for (AttachedSpace space : List.copyOf(attached.values())) {
-                detach(space);
+            for (AttachedSpace space : List.copyOf(attachments.all())) {
+                attachments.detach(space);
             }
         } catch (CoordinatorException e) {
             log.warn("not detached from all spaces: {}", e.getMessage());
         }
     }
 
-    /** Stops updating. */
+    /** Stops following the coordinator. */
     @Override
     public void close() {
-        drops.close();
         thread.close();
     }
 }

@@ -70,6 +70,7 @@ final class GrantSealTest {
                 parties.homeIncarnation(),
                 parties.node(),
                 parties.incarnation(),
+                parties.pull(),
                 text);
     }
 

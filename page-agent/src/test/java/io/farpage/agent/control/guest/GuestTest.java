@@ -29,9 +29,14 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.UnixSockets;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,6 +85,7 @@ final class GuestTest {
     private final Deque<String> refusals = new ArrayDeque<>();
     private long now;
     private Spaces spaces;
+    private SpaceUse used;
     private long space;
     private Guest guest;
 
@@ -108,8 +114,9 @@ final class GuestTest {
                         new HostedAck(
                                 INCARNATION, coordinator.client().hosted("a").revision()));
         spaces = new Spaces(coordinator.client(), "a", INCARNATION);
+        used = use();
         guest = new Guest(
-                use(),
+                used,
                 HandoffSocket.listen(
                         directory.resolve("socket"), SocketAccess.of("socketOwner", 0600, Optional.empty())),
                 this::admit,
@@ -125,6 +132,21 @@ final class GuestTest {
 
     private SpaceUse use() throws CoordinatorException {
         return spaces.useExclusively(space, Claim.PLAIN).orElseThrow();
+    }
+
+    /** Deletes the space under its guest; returns when the agent knows. */
+    private void deleteSpace() {
+        URI forced = URI.create("%s/api/v1/spaces/%d?force=true".formatted(coordinator.url(), space));
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpResponse<String> answer =
+                    client.send(HttpRequest.newBuilder(forced).DELETE().build(), HttpResponse.BodyHandlers.ofString());
+            assertEquals(204, answer.statusCode(), answer.body());
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        spaces.start((_, _) -> true);
+        spaces.refresh();
+        Deadlines.await("the end of the use", Deadlines.SHORT).until(used::isRevoked);
     }
 
     private Paging admit(HandoffConnection.Message message) throws HandoffException {
@@ -305,7 +327,7 @@ final class GuestTest {
 
     @Test
     void shouldEndWithoutAVmmWhenItsSpaceIsDeletedWhileItWaits() {
-        spaces.deleted(space);
+        deleteSpace();
         guest.run();
         assertEquals("its space was deleted before a VMM came", guest.status().detail());
         assertEquals(List.of("space released"), events);
@@ -330,8 +352,9 @@ final class GuestTest {
         assertTrue(guest.stopWaiting());
         guest.run();
         events.clear();
+        used = use();
         guest = new Guest(
-                use(),
+                used,
                 HandoffSocket.ended(directory.resolve("ended")),
                 new AdoptedMemory(paging, Optional.empty()),
                 new RecordingListener(),
@@ -386,7 +409,7 @@ final class GuestTest {
     void shouldLetTheHomesReuseTheFramesOnceWhenTheSpaceIsDeletedAndNoTransferCanReachThem() {
         handOff();
         paging.script.add(() -> {
-            spaces.deleted(space);
+            deleteSpace();
             throw new TimeoutException();
         });
         paging.script.add(() -> {

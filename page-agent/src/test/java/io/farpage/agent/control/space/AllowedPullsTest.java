@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.model.AttachMode;
-import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -47,7 +45,8 @@ class AllowedPullsTest {
     private Path directory = Path.of("");
 
     private TestCoordinator coordinator;
-    private AttachedSpace space;
+    private Spaces spaces;
+    private SpaceUse space;
     private Drops drops;
     private Drops.Writers guest;
 
@@ -64,7 +63,10 @@ class AllowedPullsTest {
                 .createSpace(new SpaceRequest(
                                 SPACE, (long) PAGES * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b", "c", "d")))
                         .withReplicas(2));
-        coordinator.client().attach(SPACE, "a", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
+        spaces = new Spaces(coordinator.client(), "a", WRITER);
+        space = spaces.useExclusively(spaces.resolve(SPACE).orElseThrow(), Claim.PLAIN)
+                .orElseThrow();
+        spaces.start((_, _) -> true);
         Extent whole = extents().extents().getFirst();
         coordinator
                 .client()
@@ -74,15 +76,20 @@ class AllowedPullsTest {
                         new DropRequest(WRITER, whole.primary().node(), HOME, List.of(ExtentEpoch.of(whole))));
         Deadlines.await("a home joins", TIMEOUT).until(() -> extent().joining().isPresent());
         assertEquals(Optional.of(PullState.AWAITED), extent().pull());
-        space = new AttachedSpace(extents());
-        drops = new Drops(coordinator.client(), "a", WRITER, id -> id == space.id() ? space : null);
-        drops.start();
+        spaces.refresh();
+        Deadlines.await("the map with the home that joins", TIMEOUT)
+                .until(() -> spaces.held()
+                        .spaces()
+                        .getFirst()
+                        .extents()
+                        .equals(extents().extents()));
+        drops = spaces.drops();
         guest = drops.writers();
     }
 
     @AfterEach
     void end() {
-        drops.close();
+        spaces.close();
         coordinator.close();
     }
 

@@ -38,7 +38,7 @@ class SpacesTest {
         space = coordinator.client().createSpace(request).id();
         long revision = coordinator.client().hosted("a").revision();
         coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision));
-        spaces = new Spaces(coordinator.client(), "a", INCARNATION, () -> now);
+        spaces = new Spaces(new SpaceRequests(coordinator.client(), "a", INCARNATION), () -> now, Runnable::run);
     }
 
     @AfterEach
@@ -80,10 +80,11 @@ class SpacesTest {
         return spaces.use(space).orElseThrow();
     }
 
-    /** Lets time pass, and the thread take its step. */
-    private void pass(Duration time) throws CoordinatorException {
+    /** Lets time pass, and the thread ask for a document and apply it. */
+    private void pass(Duration time) {
         now += time.toNanos();
-        spaces.update();
+        spaces.step();
+        spaces.step();
     }
 
     private int attachments() throws CoordinatorException {

@@ -1,0 +1,237 @@
+package io.farpage.agent.control.space;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Attaches this node to spaces and detaches it. Of two requests that attach or detach one space the second waits for
+ * the first; those of different spaces do not wait for each other. Thread-safe.
+ */
+final class Attachments {
+    private static final Logger log = LoggerFactory.getLogger(Attachments.class);
+
+    /** The type of the problem with which the coordinator answers a node whose space another node has taken over. */
+    private static final String TAKEN_OVER = "taken-over";
+
+    private static final int GATES = 64;
+
+    private final SpaceRequests requests;
+    private final LongSupplier clock;
+    private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
+
+    /** Spaces to which the coordinator may have attached this node although their map was never read. */
+    private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
+
+    /** By the remainder of the id. */
+    private final List<Object> gates = Stream.generate(Object::new).limit(GATES).toList();
+
+    private final IntSupplier changed;
+
+    /**
+     * @param clock as {@link System#nanoTime}
+     * @param changed told that a document that was asked for so far may be out of date; counts these changes
+     */
+    Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed) {
+        this.requests = requests;
+        this.clock = clock;
+        this.changed = changed;
+    }
+
+    Collection<AttachedSpace> all() {
+        return attached.values();
+    }
+
+    Optional<AttachedSpace> find(long id) {
+        return Optional.ofNullable(attached.get(id));
+    }
+
+    private Object gate(long id) {
+        return gates.get((int) (id % GATES));
+    }
+
+    /** Attaches beside other nodes, unless this node is attached. Empty if there is no such space. */
+    Optional<AttachedSpace> share(long id) throws CoordinatorException {
+        synchronized (gate(id)) {
+            Optional<AttachedSpace> known = known(id);
+            if (known.isPresent()) {
+                return known;
+            }
+            Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, Claim.PLAIN);
+            fresh.ifPresent(this::put);
+            return fresh;
+        }
+    }
+
+    /**
+     * Begins an exclusive use. Empty if there is no such space.
+     *
+     * @throws SpaceInUseException if it is in use on this node
+     */
+    Optional<AttachedSpace> enterExclusively(long id, Claim claim) throws CoordinatorException {
+        synchronized (gate(id)) {
+            Optional<AttachedSpace> known = known(id);
+            return known.isPresent()
+                    ? upgrade(known.get(), claim)
+                    : attach(id, AttachMode.EXCLUSIVE, claim).map(this::putExclusively);
+        }
+    }
+
+    /** As {@link Spaces#adopt}. */
+    Optional<AttachedSpace> adopt(long id, Incarnation earlier) throws CoordinatorException {
+        synchronized (gate(id)) {
+            requests.adopt(id, earlier);
+            return requests.extents(id).map(this::attachedTo).map(this::putExclusively);
+        }
+    }
+
+    /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
+    private Optional<AttachedSpace> upgrade(AttachedSpace space, Claim claim) throws CoordinatorException {
+        if (!space.enterExclusively()) {
+            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when that use has ended"
+                    .formatted(space.name(), space.id()));
+        }
+        boolean done = false;
+        try {
+            requests.attach(space.id(), AttachMode.EXCLUSIVE, claim);
+            done = true;
+            return Optional.of(space);
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                space.leave();
+                return Optional.empty();
+            }
+            throw e;
+        } catch (CoordinatorException e) {
+            // The attachment may be exclusive now: the space is detached, and the next use attaches again.
+            space.leave();
+            throw e;
+        } finally {
+            if (!done) {
+                space.exit();
+            }
+            var _ = changed.getAsInt();
+        }
+    }
+
+    /** The attached space; one without a use that is to be detached is detached first. */
+    private Optional<AttachedSpace> known(long id) throws CoordinatorException {
+        Optional<AttachedSpace> space = find(id);
+        if (space.filter(AttachedSpace::isUnused).isPresent()) {
+            detach(space.get());
+            return Optional.empty();
+        }
+        return space;
+    }
+
+    /** Attaches to a space and reads its extents. */
+    private Optional<AttachedSpace> attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+        // Removed once the space is held: a failure, even of an answer that does not arrive, leaves no attachment
+        // behind.
+        orphans.add(id);
+        try {
+            requests.attach(id, mode, claim);
+            return requests.extents(id).map(this::attachedTo);
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                return Optional.empty();
+            }
+            throw e;
+        } finally {
+            var _ = changed.getAsInt();
+        }
+    }
+
+    private AttachedSpace attachedTo(SpaceExtents extents) {
+        return new AttachedSpace(extents, clock, changed.getAsInt());
+    }
+
+    private void put(AttachedSpace space) {
+        attached.put(space.id(), space);
+        orphans.remove(space.id());
+    }
+
+    /** Marks a space as in use before another thread can find it. */
+    private AttachedSpace putExclusively(AttachedSpace space) {
+        space.enterExclusively();
+        put(space);
+        return space;
+    }
+
+    /**
+     * Attaches once more: a coordinator that lost its store has lost the attachment, too. It refuses that if the space
+     * is gone or was taken over; then the use ends.
+     */
+    void confirm(AttachedSpace space) throws CoordinatorException {
+        synchronized (gate(space.id())) {
+            if (!find(space.id()).equals(Optional.of(space)) || space.isLeaving()) {
+                return;
+            }
+            try {
+                requests.attach(
+                        space.id(), space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED, Claim.PLAIN);
+            } catch (CoordinatorRefusedException e) {
+                if (e.problem().is(TAKEN_OVER)) {
+                    revokeTakenOver(space);
+                } else if (requests.extents(space.id())
+                        .filter(now -> !now.space().deleting())
+                        .isEmpty()) {
+                    space.revoke(AttachedSpace.DELETED);
+                } else {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Ends the use of a space that another node has taken over. */
+    void revokeTakenOver(AttachedSpace space) {
+        if (space.revoke("another node took its space over")) {
+            log.error(
+                    "space {} (id {}) was taken over from incarnation {} of this node, whose lease had run out",
+                    space.name(),
+                    space.id(),
+                    requests.incarnation());
+        }
+    }
+
+    /** Detaches from a space that nothing uses. */
+    void detach(AttachedSpace space) throws CoordinatorException {
+        synchronized (gate(space.id())) {
+            if (!find(space.id()).equals(Optional.of(space))) {
+                return; // another thread has attached to it again
+            }
+            requests.detach(space.id(), space.torn(), space.seal());
+            attached.remove(space.id(), space);
+            var _ = changed.getAsInt();
+            log.info("detached from space {} (id {})", space.name(), space.id());
+        }
+    }
+
+    /** Whether this agent has asked for the attachment to a space, and does not hold the space. */
+    boolean isOrphan(long id) {
+        return orphans.contains(id);
+    }
+
+    /** Detaches from a space that this agent does not hold. */
+    void giveUp(long id) throws CoordinatorException {
+        synchronized (gate(id)) {
+            if (!attached.containsKey(id)) {
+                requests.detach(id, Optional.empty(), Optional.empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,592 @@
+package io.farpage.agent.control.space;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Epoch;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PullState;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.rest.Problem;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What an agent does with each document of its spaces, in which order, and what it asks for when. The test is the
+ * thread, the coordinator and the clock.
+ */
+final class FollowedSpacesTest {
+    private static final Incarnation SELF = new Incarnation(7);
+    private static final Incarnation HOME = new Incarnation(1);
+    private static final Epoch FIRST = new Epoch(1, 11);
+    private static final Epoch SECOND = new Epoch(2, 22);
+    private static final int PAGE = 4096;
+
+    /** What was asked for and done, in order. */
+    private final List<String> done = new ArrayList<>();
+
+    /** Requests that were begun while {@link #holds}. */
+    private final Deque<Runnable> held = new ArrayDeque<>();
+
+    /** By their words in {@link #done}. */
+    private final Map<String, CoordinatorException> failures = new HashMap<>();
+
+    /** What the coordinator has. */
+    private final Map<Long, SpaceExtents> known = new HashMap<>();
+
+    private final CoordinatorClient unused =
+            new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofSeconds(1));
+    private Attached document = document(1);
+    private Epoch epoch = FIRST;
+    private boolean holds;
+    private boolean hasAllKeys = true;
+    private long now;
+    private Spaces spaces;
+
+    @BeforeEach
+    void start() {
+        spaces = new Spaces(new RecordedRequests(), () -> now, request -> {
+            if (holds) {
+                held.add(request);
+            } else {
+                request.run();
+            }
+        });
+        spaces.follow((given, _) -> {
+            done.add("keys " + given.revision());
+            return hasAllKeys;
+        });
+        for (long id = 1; id <= 5; id++) {
+            known.put(id, space(id, 1, 0));
+        }
+        pass();
+        done.clear();
+    }
+
+    @AfterEach
+    void close() {
+        spaces.close();
+        unused.close();
+    }
+
+    private final class RecordedRequests extends SpaceRequests {
+        RecordedRequests() {
+            super(unused, "a", SELF);
+        }
+
+        private void record(String what) throws CoordinatorException {
+            done.add(what);
+            CoordinatorException failure = failures.get(what);
+            if (failure != null) {
+                throw failure;
+            }
+        }
+
+        @Override
+        Attached attached(long since) throws CoordinatorException {
+            record("read since " + since);
+            return document;
+        }
+
+        @Override
+        Optional<Epoch> epoch() {
+            return Optional.of(epoch);
+        }
+
+        @Override
+        void attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+            record("attach %d %s".formatted(id, mode));
+        }
+
+        @Override
+        void adopt(long id, Incarnation earlier) throws CoordinatorException {
+            record("adopt " + id);
+        }
+
+        @Override
+        Optional<SpaceExtents> extents(long id) throws CoordinatorException {
+            record("extents " + id);
+            return Optional.ofNullable(known.get(id));
+        }
+
+        @Override
+        void detach(long id, Optional<String> torn, Optional<String> seal) throws CoordinatorException {
+            record("detach " + id);
+        }
+
+        private SpaceExtents answer(String what, long id) throws CoordinatorException {
+            record(what + " " + id);
+            return Objects.requireNonNull(known.get(id));
+        }
+
+        @Override
+        SpaceExtents drop(long id, String home, Incarnation homeIncarnation, List<ExtentEpoch> extents)
+                throws CoordinatorException {
+            return answer("drop " + home + " from", id);
+        }
+
+        @Override
+        SpaceExtents acknowledgeDrops(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+            return answer("acknowledge", id);
+        }
+
+        @Override
+        SpaceExtents allowPulls(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+            return answer("allow", id);
+        }
+
+        @Override
+        SpaceExtents promote(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+            return answer("promote", id);
+        }
+    }
+
+    private static ExtentHome home(String node) {
+        return new ExtentHome(node, HOME, 0);
+    }
+
+    private static Extent extent(long epoch) {
+        Extent extent = new Extent(0, 8, List.of(home("b"), home("c")), ExtentState.OK);
+        for (long at = 0; at < epoch; at++) {
+            extent = extent.drop(home("c" + at));
+        }
+        return extent;
+    }
+
+    private static SpaceExtents space(long id, long index, long epoch) {
+        return with(id, index, extent(epoch).acknowledged(_ -> true));
+    }
+
+    private static SpaceExtents with(long id, long index, Extent extent) {
+        Space space =
+                new Space(id, "space" + id, 8L * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false).withReplicas(2);
+        return new SpaceExtents(space, index, List.of(extent));
+    }
+
+    private static Attached.Held held(long id, boolean cutOff, SpaceExtents... extents) {
+        Attachment attachment = new Attachment(id, "a", SELF, AttachMode.EXCLUSIVE);
+        return new Attached.Held(attachment, cutOff, Stream.of(extents).findFirst());
+    }
+
+    private static Attached document(long revision, Attached.Held... spaces) {
+        return new Attached(revision, 100 + revision, List.of(spaces), List.of(), List.of(), List.of());
+    }
+
+    private static CoordinatorException refusal(int status, String word) {
+        return new CoordinatorRefusedException(
+                "the request", new Problem("urn:farpage:problem:" + word, word, status, "refused as " + word, "/"));
+    }
+
+    private static CoordinatorException away() {
+        return new CoordinatorUnreachableException("no answer");
+    }
+
+    /** The coordinator answers with a document from now on, and the agent has heard of it. */
+    private Duration step(Attached next) {
+        document = next;
+        spaces.refresh();
+        return pass();
+    }
+
+    /** The thread is woken; and once more when a request has ended. */
+    private Duration pass() {
+        spaces.step();
+        return spaces.step();
+    }
+
+    private SpaceUse exclusively(long id) throws CoordinatorException {
+        SpaceUse use = spaces.useExclusively(id, Claim.PLAIN).orElseThrow();
+        done.clear();
+        return use;
+    }
+
+    private Drops.Writer writer(SpaceUse use) {
+        return spaces.drops()
+                .writers()
+                .add(
+                        use.map(),
+                        Drops.Options.DEFAULT,
+                        _ -> true,
+                        () -> done.add("map " + use.map().id()));
+    }
+
+    @Test
+    void shouldEndUsesThenReplaceMapsThenUseKeysThenHaveDropsAcknowledgedAndThenDetach() throws Exception {
+        SpaceUse taken = exclusively(1);
+        taken.whenRevoked(() -> done.add("revoked 1"));
+        SpaceUse mirrored = exclusively(2);
+        SpaceUse left = spaces.use(3).orElseThrow();
+        done.clear();
+        known.put(2L, space(2, 6, 1));
+        try (Drops.Writer writer = writer(mirrored)) {
+            holds = true;
+            step(document(2, held(2, false, with(2, 5, extent(1))), held(3, false), held(1, true)));
+            held.remove().run();
+            holds = false;
+            writer.settled(5);
+            left.close();
+            spaces.detachWhenUnused(3);
+            spaces.step();
+            assertEquals(
+                    List.of("read since 101", "revoked 1", "map 2", "keys 2", "acknowledge 2", "map 2", "detach 3"),
+                    done);
+        }
+        assertEquals(Optional.of("another node took its space over"), taken.revocation());
+        assertEquals(6, mirrored.map().revision());
+    }
+
+    @Test
+    void shouldNotApplyAnOlderDocumentOfTheSameCoordinator() throws Exception {
+        SpaceUse use = exclusively(1);
+        step(document(5, held(1, false, space(1, 5, 1))));
+        done.clear();
+        assertEquals(Errands.RETRY, step(document(4, held(1, true, space(1, 4, 0)))));
+        assertEquals(List.of("read since 105"), done);
+        assertFalse(use.isRevoked());
+        now += Errands.RETRY.toNanos();
+        document = document(6, held(1, false, space(1, 6, 2)));
+        pass();
+        assertEquals(List.of("read since 105", "read since 105", "keys 6"), done);
+        assertEquals(6, use.map().revision());
+    }
+
+    /** The store of the coordinator was lost: its revisions begin anew, and it does not know of the attachment. */
+    @Test
+    void shouldAttachAgainAtACoordinatorThatHasLostItsStore() throws Exception {
+        SpaceUse use = exclusively(1);
+        assertTrue(spaces.use(2).isPresent());
+        step(document(5, held(1, false, space(1, 5, 1)), held(2, false)));
+        done.clear();
+        epoch = SECOND;
+        step(document(2));
+        assertEquals(List.of("read since 105", "attach 1 exclusive", "attach 2 shared", "keys 2"), done);
+        assertFalse(use.isRevoked());
+        assertEquals(5, use.map().revision());
+    }
+
+    @Test
+    void shouldEndTheUseOfASpaceThatIsGoneOrWasTakenOver() throws Exception {
+        SpaceUse gone = exclusively(1);
+        SpaceUse taken = exclusively(2);
+        SpaceUse refused = exclusively(3);
+        failures.put("attach 1 exclusive", refusal(404, "not-found"));
+        known.remove(1L);
+        failures.put("attach 2 exclusive", refusal(409, "taken-over"));
+        failures.put("attach 3 exclusive", refusal(404, "not-found"));
+        step(document(2));
+        assertEquals(Optional.of(AttachedSpace.DELETED), gone.revocation());
+        assertTrue(gone.map().isLost(0));
+        assertEquals(Optional.of("another node took its space over"), taken.revocation());
+        assertFalse(refused.isRevoked(), "the node may not be registered");
+    }
+
+    @Test
+    void shouldEndTheUseOfASpaceThatIsBeingDeleted() throws Exception {
+        SpaceUse use = exclusively(1);
+        SpaceExtents now = space(1, 2, 0);
+        step(document(2, held(1, false, new SpaceExtents(now.space().withDeleting(), 2, now.extents()))));
+        assertEquals(Optional.of(AttachedSpace.DELETED), use.revocation());
+        done.clear();
+        use.cutOff();
+        spaces.step();
+        assertEquals(List.of("detach 1"), done);
+    }
+
+    @Test
+    void shouldLeaveASpaceThatItMayAttachNoLongerUnlessItIsAGuests() throws Exception {
+        SpaceUse shared = spaces.use(1).orElseThrow();
+        SpaceUse guest = exclusively(2);
+        Attached.Held[] entries = Stream.of(1L, 2L)
+                .map(id -> space(id, 2, 0))
+                .map(each -> new SpaceExtents(each.space().withNodes(Optional.of(List.of("b"))), 2, each.extents()))
+                .map(each -> held(each.space().id(), false, each))
+                .toArray(Attached.Held[]::new);
+        step(document(2, entries));
+        shared.close();
+        done.clear();
+        spaces.step();
+        assertEquals(List.of("detach 1"), done);
+        assertFalse(guest.isRevoked());
+    }
+
+    @Test
+    void shouldNotUndoTheAnswerOfACommandByADocumentThatWasAskedForBefore() throws Exception {
+        SpaceUse use = exclusively(1);
+        try (Drops.Writer writer = writer(use)) {
+            holds = true;
+            step(document(5, held(1, false, space(1, 5, 0))));
+            held.remove().run();
+            known.put(1L, space(1, 6, 1));
+            writer.suspect("c", HOME.value(), true);
+            spaces.refresh();
+            holds = false;
+            pass();
+            assertEquals(6, use.map().revision(), done::toString);
+            assertTrue(done.contains("drop c from 1"), done::toString);
+        }
+    }
+
+    /** The document may have been read before the attachment. */
+    @Test
+    void shouldNotMissAnAttachmentInADocumentThatWasAskedForBefore() throws Exception {
+        holds = true;
+        step(document(2, held(1, true)));
+        SpaceUse use = exclusively(1);
+        SpaceUse other = exclusively(2);
+        held.remove().run();
+        pass();
+        assertEquals(List.of("read since 101", "keys 2"), done, "it says nothing of both");
+        document = document(3, held(1, false), held(2, false));
+        held.remove().run();
+        pass();
+        assertEquals(List.of("read since 101", "keys 2", "read since 102", "keys 3"), done);
+        assertFalse(use.isRevoked());
+        assertFalse(other.isRevoked());
+    }
+
+    @Test
+    void shouldAcknowledgeADropAgainWhoseAcknowledgementWasLost() throws Exception {
+        SpaceUse use = exclusively(2);
+        try (Drops.Writer writer = writer(use)) {
+            writer.settled(9);
+            failures.put("acknowledge 2", away());
+            step(document(2, held(2, false, with(2, 5, extent(1)))));
+            pass();
+            failures.clear();
+            done.clear();
+            now += Errands.RETRY.toNanos() - 1;
+            assertEquals(Duration.ofNanos(1), pass());
+            assertEquals(List.of(), done);
+            now++;
+            known.put(2L, space(2, 6, 1));
+            pass();
+            pass();
+            assertEquals(List.of("acknowledge 2", "map 2"), done);
+        }
+    }
+
+    @Test
+    void shouldAcknowledgeNoDropBeforeAllPagersHaveSettled() throws Exception {
+        SpaceUse use = exclusively(2);
+        Drops.Writers guest = spaces.drops().writers();
+        try (Drops.Writer first = guest.add(use.map(), Drops.Options.DEFAULT, _ -> true, () -> {});
+                Drops.Writer second = guest.add(use.map(), Drops.Options.DEFAULT, _ -> true, () -> {})) {
+            first.settled(5);
+            step(document(2, held(2, false, with(2, 5, extent(1)))));
+            second.settled(4);
+            pass();
+            assertFalse(done.contains("acknowledge 2"), done::toString);
+            second.settled(5);
+            pass();
+            assertTrue(done.contains("acknowledge 2"), done::toString);
+        }
+    }
+
+    /** Another node takes the space over while a home is being promoted. */
+    @Test
+    void shouldNotGiveAMapToAUseThatHasEndedMeanwhile() throws Exception {
+        SpaceUse use = exclusively(2);
+        Extent joined = extent(0).join(home("d"), PullState.DONE);
+        step(document(2, held(2, false, with(2, 5, joined))));
+        try (Drops.Writer writer = writer(use)) {
+            holds = true;
+            writer.copied(0, joined.epochNumber());
+            pass();
+            holds = false;
+            step(document(3, held(2, true)));
+            assertTrue(use.isRevoked());
+            known.put(2L, space(2, 7, 1));
+            held.remove().run();
+            pass();
+            assertTrue(done.contains("promote 2"), done::toString);
+            assertTrue(use.map().isLost(0));
+        }
+    }
+
+    @Test
+    void shouldReadTheDocumentAfterARefusalAndAskAgainLater() throws Exception {
+        SpaceUse use = exclusively(2);
+        Extent joined = extent(0).join(home("d"), PullState.DONE);
+        step(document(2, held(2, false, with(2, 5, joined))));
+        try (Drops.Writer writer = writer(use)) {
+            failures.put("promote 2", refusal(409, "stale-epoch"));
+            writer.copied(0, joined.epochNumber());
+            done.clear();
+            pass();
+            pass();
+            assertEquals(List.of("promote 2", "read since 102", "map 2", "keys 2"), done);
+            assertEquals(0, spaces.drops().promoted());
+        }
+    }
+
+    /** A guest may wait for the drop. */
+    @Test
+    void shouldAskForADropWhileOtherRequestsHang() throws Exception {
+        SpaceUse use = exclusively(1);
+        spaces.use(3).orElseThrow().close();
+        spaces.detachWhenUnused(3);
+        done.clear();
+        try (Drops.Writer writer = writer(use)) {
+            holds = true;
+            spaces.refresh();
+            pass();
+            assertEquals(2, held.size(), "a document and a detachment");
+            holds = false;
+            known.put(1L, space(1, 6, 1));
+            writer.suspect("c", HOME.value(), true);
+            pass();
+            assertEquals(List.of("drop c from 1", "map 1"), done);
+            assertEquals(1, spaces.drops().dropped());
+        }
+        assertEquals(2, held.size(), "each is under way once");
+    }
+
+    /** Two pagers of a guest report the same home. */
+    @Test
+    void shouldDropAHomeOnce() throws Exception {
+        SpaceUse use = exclusively(1);
+        try (Drops.Writer writer = writer(use)) {
+            known.put(1L, with(1, 6, extent(0).drop(home("c"))));
+            writer.suspect("c", HOME.value(), true);
+            writer.suspect("c", HOME.value(), true);
+            pass();
+            pass();
+            assertEquals(1, done.stream().filter("drop c from 1"::equals).count(), done::toString);
+        }
+    }
+
+    @Test
+    void shouldNotDropAHomeWhoseLinkIsUpAgain() throws Exception {
+        SpaceUse use = exclusively(1);
+        try (Drops.Writer writer = writer(use)) {
+            writer.suspect("c", HOME.value(), false);
+            pass();
+            assertFalse(done.contains("drop c from 1"), done::toString);
+        }
+    }
+
+    /** An answer did not arrive: the coordinator may have attached this node all the same. */
+    @Test
+    void shouldGiveUpAnAttachmentThatItHasAskedForAndDoesNotHold() throws Exception {
+        failures.put("extents 4", away());
+        assertThrows(CoordinatorException.class, () -> spaces.use(4));
+        failures.clear();
+        done.clear();
+        step(document(2, held(4, false, space(4, 2, 0)), held(5, false, space(5, 2, 0))));
+        assertEquals(List.of("read since 101", "keys 2", "detach 4"), done);
+        done.clear();
+        assertTrue(spaces.use(4).isPresent());
+        assertTrue(spaces.adopt(5, HOME).isPresent());
+        pass();
+        assertEquals(
+                List.of("attach 4 shared", "extents 4", "adopt 5", "extents 5", "read since 102", "keys 2"),
+                done,
+                "an attachment that passes to this process is listed before it is adopted");
+    }
+
+    @Test
+    void shouldAskForTheWholeDocumentWhileAKeyIsMissing() throws Exception {
+        exclusively(1);
+        hasAllKeys = false;
+        step(document(2, held(1, false)));
+        assertEquals(List.of("read since 101", "keys 2", "read since 0"), done, "it may have been left out");
+        assertEquals(Duration.ofSeconds(1), spaces.step());
+        assertEquals("keys 2", done.getLast());
+        done.clear();
+        now += Duration.ofMillis(999).toNanos();
+        pass();
+        assertEquals(List.of(), done);
+        now += Duration.ofMillis(1).toNanos();
+        hasAllKeys = true;
+        pass();
+        spaces.refresh();
+        pass();
+        assertEquals(List.of("read since 0", "keys 2", "read since 102", "keys 2"), done);
+    }
+
+    @Test
+    void shouldStayAttachedWhileTheCoordinatorIsAway() throws Exception {
+        spaces.use(1).orElseThrow().close();
+        step(document(2, held(1, false)));
+        done.clear();
+        failures.put("read since 102", away());
+        for (int i = 0; i < 3; i++) {
+            now += Spaces.IDLE.toNanos();
+            pass();
+        }
+        assertFalse(done.contains("detach 1"), done::toString);
+        spaces.use(1).orElseThrow().close();
+        failures.clear();
+        now += Spaces.IDLE.toNanos();
+        done.clear();
+        pass();
+        assertEquals(List.of("read since 102", "keys 2", "detach 1"), done);
+    }
+
+    @Test
+    void shouldReadTheDocumentAgainAfterAFailureAndFromTimeToTime() {
+        failures.put("read since 101", away());
+        assertEquals(Errands.RETRY, step(document(2)));
+        failures.clear();
+        now += Errands.RETRY.toNanos();
+        pass();
+        assertEquals(List.of("read since 101", "read since 101", "keys 2"), done);
+        done.clear();
+        now += Duration.ofSeconds(30).minusNanos(1).toNanos();
+        assertEquals(Duration.ofNanos(1), pass());
+        assertEquals(List.of(), done);
+        now++;
+        pass();
+        assertEquals(List.of("read since 102", "keys 2"), done);
+    }
+
+    @Test
+    void shouldReadTheDocumentOnlyForItsOwnSpaces() throws Exception {
+        exclusively(1);
+        pass();
+        done.clear();
+        spaces.changed(2);
+        pass();
+        assertEquals(List.of(), done);
+        spaces.changed(1);
+        document = new Attached(
+                2,
+                102,
+                List.of(),
+                List.of(new Attached.Pull(2, new ExtentEpoch(0, 1), List.of("b"))),
+                List.of(),
+                List.of());
+        pass();
+        done.clear();
+        spaces.changed(2);
+        pass();
+        assertEquals("read since 102", done.getFirst(), "this node pulls an extent of it");
+    }
+}

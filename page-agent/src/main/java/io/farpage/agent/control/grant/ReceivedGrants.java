@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -84,11 +85,7 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         Map<String, Node> homes = document.homes().stream().collect(Collectors.toMap(Node::id, home -> home));
         Set<GrantParties> wanted = wanted(document, spaces, homes);
         wanted.forEach(parties -> links.want(parties.home()));
-        Set<String> changedHomes = received.keySet().stream()
-                .filter(parties -> !wanted.contains(parties))
-                .map(GrantParties::home)
-                .collect(Collectors.toSet());
-        received.keySet().retainAll(wanted);
+        Set<String> changedHomes = drop(parties -> !wanted.contains(parties));
         missingSince.keySet().retainAll(wanted);
         rejected.keySet().retainAll(wanted);
         for (Grant grant : document.grants()) {
@@ -100,6 +97,11 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         }
         changedHomes.forEach(this::install);
         return wanted.stream().filter(this::isMissing).peek(this::complain).count() == 0;
+    }
+
+    @Override
+    public synchronized void forget(long space) {
+        drop(parties -> parties.space() == space && parties.pull().isEmpty()).forEach(this::install);
     }
 
     /**
@@ -128,6 +130,16 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
 
     private GrantParties parties(long space, Node home, Optional<ExtentEpoch> pull) {
         return new GrantParties(space, home.id(), home.incarnation(), node, incarnation, pull);
+    }
+
+    /** Uses some grants no longer; those of these homes. */
+    private Set<String> drop(Predicate<GrantParties> condition) {
+        Set<String> homes = received.keySet().stream()
+                .filter(condition)
+                .map(GrantParties::home)
+                .collect(Collectors.toSet());
+        received.keySet().removeIf(condition);
+        return homes;
     }
 
     /** Opens a grant, unless it is known. Returns whether another one is used from now on. */

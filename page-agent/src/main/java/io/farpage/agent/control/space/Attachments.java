@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntSupplier;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -40,15 +41,18 @@ final class Attachments {
     private final List<Object> gates = Stream.generate(Object::new).limit(GATES).toList();
 
     private final IntSupplier changed;
+    private final LongConsumer detached;
 
     /**
      * @param clock as {@link System#nanoTime}
      * @param changed told that a document that was asked for so far may be out of date; counts these changes
+     * @param detached told of each space from which this node was detached, before it is attached to it again
      */
-    Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed) {
+    Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed, LongConsumer detached) {
         this.requests = requests;
         this.clock = clock;
         this.changed = changed;
+        this.detached = detached;
     }
 
     Collection<AttachedSpace> all() {
@@ -216,6 +220,7 @@ final class Attachments {
             }
             requests.detach(space.id(), space.torn(), space.seal());
             attached.remove(space.id(), space);
+            detached.accept(space.id());
             var _ = changed.getAsInt();
             log.info("detached from space {} (id {})", space.name(), space.id());
         }

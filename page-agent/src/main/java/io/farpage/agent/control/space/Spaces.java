@@ -77,10 +77,16 @@ public final class Spaces implements AutoCloseable {
          * Uses the keys that a document has, and none of what this node is not attached to and does not pull. Must not
          * wait.
          *
-         * @param spaces that this node is attached to, as it knows them
+         * @param spaces that this node was attached to when the document was asked for, as it knows them
          * @return whether no key is missing
          */
         boolean follow(Attached document, List<SpaceExtents> spaces);
+
+        /**
+         * Uses no key of a space any more from which this node was detached: its homes have revoked them, also if the
+         * node attaches again before the next document. Must not wait.
+         */
+        default void forget(long space) {}
     }
 
     public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
@@ -100,7 +106,7 @@ public final class Spaces implements AutoCloseable {
         thread = new ControlThread(
                 "spaces", new ControlThread.Pauses(Duration.ZERO, Errands.RETRY, CLOSE_TIMEOUT), this::step);
         errands = new Errands(beside, clock, thread::wake);
-        attachments = new Attachments(requests, clock, this::change);
+        attachments = new Attachments(requests, clock, this::change, space -> keys.forget(space));
         drops = new Drops(requests, attachments::find, thread::wake, this::refresh);
     }
 
@@ -310,7 +316,12 @@ public final class Spaces implements AutoCloseable {
         listed.forEach((id, held) ->
                 attachments.find(id).ifPresent(space -> held.extents().ifPresent(now -> update(space, now))));
         pulled = document.pulls().stream().map(Attached.Pull::space).collect(Collectors.toSet());
-        hasAllKeys = keys.follow(document, held().spaces());
+        hasAllKeys = keys.follow(
+                document,
+                attachments.all().stream()
+                        .filter(space -> !space.isLaterThan(answered))
+                        .map(AttachedSpace::extents)
+                        .toList());
         if (!hasAllKeys && !isWhole) {
             change(); // the key may have been left out
         }

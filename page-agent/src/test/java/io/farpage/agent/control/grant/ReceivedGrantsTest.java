@@ -163,6 +163,21 @@ final class ReceivedGrantsTest {
         assertEquals(List.of(), installed.get("b"), "it is detached");
     }
 
+    /** Homes have revoked its keys, and it may attach again before the next document. */
+    @Test
+    void shouldUseNoKeyFromBeforeItWasDetached() {
+        Node home = home("b", HOME, HOME);
+        List<SpaceExtents> spaces = List.of(space("b", HOME));
+        follow(spaces, List.of(home), grant(home, 11));
+        grants.forget(SPACE + 1);
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"));
+        grants.forget(SPACE);
+        assertEquals(List.of(), installed.get("b"));
+        assertFalse(follow(spaces, List.of(home)));
+        assertTrue(follow(spaces, List.of(home), grant(home, 12)));
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"));
+    }
+
     @Test
     void shouldNeedNoKeyOfItsOwnPoolNorOfALostExtent() {
         assertTrue(follow(

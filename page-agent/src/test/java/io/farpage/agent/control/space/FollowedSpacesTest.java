@@ -67,6 +67,10 @@ final class FollowedSpacesTest {
     private Epoch epoch = FIRST;
     private boolean holds;
     private boolean hasAllKeys = true;
+    /** The spaces whose keys were used last, and those whose keys are used no longer. */
+    private List<Long> withKeys = List.of();
+
+    private final List<Long> forgotten = new ArrayList<>();
     private long now;
     private Spaces spaces;
 
@@ -79,9 +83,18 @@ final class FollowedSpacesTest {
                 request.run();
             }
         });
-        spaces.follow((given, _) -> {
-            done.add("keys " + given.revision());
-            return hasAllKeys;
+        spaces.follow(new Spaces.Keys() {
+            @Override
+            public boolean follow(Attached given, List<SpaceExtents> attached) {
+                done.add("keys " + given.revision());
+                withKeys = attached.stream().map(each -> each.space().id()).toList();
+                return hasAllKeys;
+            }
+
+            @Override
+            public void forget(long space) {
+                forgotten.add(space);
+            }
         });
         for (long id = 1; id <= 5; id++) {
             known.put(id, space(id, 1, 0));
@@ -363,12 +376,23 @@ final class FollowedSpacesTest {
         held.remove().run();
         pass();
         assertEquals(List.of("read since 101", "keys 2"), done, "it says nothing of both");
+        assertEquals(List.of(), withKeys, "its keys may be of an attachment that has ended");
         document = document(3, held(1, false), held(2, false));
         held.remove().run();
         pass();
         assertEquals(List.of("read since 101", "keys 2", "read since 102", "keys 3"), done);
+        assertEquals(List.of(1L, 2L), withKeys);
         assertFalse(use.isRevoked());
         assertFalse(other.isRevoked());
+    }
+
+    @Test
+    void shouldForgetTheKeysOfASpaceBeforeItAttachesAgain() throws Exception {
+        exclusively(1).close();
+        spaces.detachWhenUnused(1);
+        assertEquals(List.of(), forgotten);
+        exclusively(1);
+        assertEquals(List.of(1L), forgotten);
     }
 
     @Test

@@ -7,6 +7,7 @@ import io.farpage.config.Config;
 import io.farpage.coordinator.Coordinator;
 import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.verbs.Fabric;
@@ -118,12 +119,25 @@ final class Cluster {
         process.start("main", () -> {
             try {
                 Files.createDirectories(directory.resolve("store"));
-                var _ = Coordinator.start(config, Time.system());
+                start(config);
             } catch (IOException | RuntimeException e) {
                 engine.fail("the coordinator does not start: " + e);
                 e.printStackTrace();
             }
         });
+    }
+
+    /** Again and again while the store fails, as a supervisor does. */
+    private void start(Config config) {
+        while (true) {
+            try {
+                var _ = Coordinator.start(config, Time.system());
+                return;
+            } catch (StoreException e) {
+                engine.trail().note(engine.elapsed(), "the coordinator does not start: " + e.getMessage());
+                engine.pause(1_000_000_000L);
+            }
+        }
     }
 
     Host add(String id) {

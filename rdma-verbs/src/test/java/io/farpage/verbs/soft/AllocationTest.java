@@ -65,7 +65,7 @@ final class AllocationTest {
                             assertTrue((sleeping ? pair.sleep() : pair.spin()).isSuccess());
                         }
                     },
-                    sleeping ? 2 * ROUND : 10 * ROUND);
+                    sleeping ? 2 * ROUND : 3 * ROUND);
         }
     }
 
@@ -108,7 +108,7 @@ final class AllocationTest {
                             assertEquals(7, pair.spin().wrId());
                         }
                     },
-                    10 * ROUND);
+                    3 * ROUND);
         }
     }
 }

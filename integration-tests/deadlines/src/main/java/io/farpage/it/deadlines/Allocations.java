@@ -11,7 +11,9 @@ import java.time.Duration;
  * come.
  */
 public final class Allocations {
-    private static final Duration WARM_UP = Duration.ofSeconds(60);
+    /** What a quiet machine needs at most. */
+    private static final Duration WARM_UP = Duration.ofSeconds(30);
+
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private Allocations() {}
@@ -32,12 +34,13 @@ public final class Allocations {
     /** As {@link #assertNone(int, Operation)}, by threads of these ids together. */
     public static void assertNone(long[] threads, int times, Operation operation) {
         operation.run(times);
-        long deadline = System.nanoTime() + WARM_UP.toNanos();
+        long began = System.nanoTime();
         long bytes = allocated(threads, operation, times);
         while (bytes >= Math.max(1, times / 100)) {
-            if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError("%d bytes allocated in %d operations, after warming up for %s"
-                        .formatted(bytes, times, WARM_UP));
+            Duration took = Duration.ofNanos(System.nanoTime() - began);
+            if (took.compareTo(Deadlines.of(WARM_UP)) > 0) {
+                throw new AssertionError(
+                        "%d bytes allocated in %d operations, after warming up for %s".formatted(bytes, times, took));
             }
             bytes = allocated(threads, operation, times);
         }

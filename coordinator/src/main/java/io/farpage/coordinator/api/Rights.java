@@ -86,7 +86,7 @@ public final class Rights {
                 .add("POST", NODE + "/pulls", SELF)
                 .add("GET", NODE + "/hosted", READ_SELF)
                 .add("POST", NODE + "/hosted/ack", SELF)
-                // Has keys that are sealed for the node, and that no other is handed.
+                // The document has keys that are sealed for the node. The coordinator gives them to no other node.
                 .add("GET", NODE + "/attached", SELF)
                 .add("GET", NODE + "/drain", READ)
                 .add("POST", NODE + "/drain", SELF.or(OPERATOR))

@@ -103,7 +103,10 @@ public final class Attaching {
                         : Optional.of(new SpaceExtents(space, draft.index(), Drops.extents(draft, space))));
     }
 
-    /** Whether the rows of an attachment and its space are what they were. Rows that no change has touched are equal at once. */
+    /**
+     * Whether the rows of an attachment and its space are what they were. Rows that no change has touched are equal at
+     * once.
+     */
     private static boolean isSame(Draft draft, State before, Space space, Attachment attachment) {
         String key = State.idKey(space.id());
         return attachment.equals(before.attachments().get(Attachments.key(space, attachment.node())))

@@ -27,7 +27,7 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a node is told of the spaces that it works with, and what is left out since it was told before. */
+/** The document of what a node needs for its spaces, and the parts that it leaves out because the node has them. */
 class AttachingTest {
     private static final int PAGE = 4096;
     private static final Incarnation H1 = new Incarnation(11);

@@ -482,7 +482,7 @@ public final class CoordinatorClient implements AutoCloseable {
     /**
      * All that a node needs for the spaces that it works with.
      *
-     * @param since mark of an earlier document, of which nothing is given again; 0 for all
+     * @param since mark of an earlier document, whose parts are left out unless they have changed; 0 for all parts
      */
     public Attached attached(String node, long since) throws CoordinatorException {
         return transport.call("GET", nodePath(node) + "/attached?since=" + since, null, Attached.class);

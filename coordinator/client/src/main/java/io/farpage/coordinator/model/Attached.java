@@ -6,8 +6,8 @@ import java.util.Optional;
 
 /**
  * All that a node needs for the spaces that it works with, as of one revision: the answer of {@code GET
- * /nodes/{id}/attached}. What the node was given in the document that it names in its request is left out, unless it
- * has changed: extents and grants.
+ * /nodes/{id}/attached}. Extents and grants that the node has from the document that it names in its request are left
+ * out, unless they have changed.
  *
  * @param revision of the state that this was read from; what a node reads later is of the same revision or a later one
  * @param mark names this document in the next request; drawn anew for each

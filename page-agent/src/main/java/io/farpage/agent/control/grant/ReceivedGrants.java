@@ -28,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What homes have granted to this node: opened, and handed to the links. A grant is used as long as this node is attached
- * to its space, or pulls its extent, and the home is the same: the coordinator keeps grants in memory, and may not have
- * one any more that is as good as before. A grant that a home refuses is not used any more until the home has published
+ * What homes have granted to this node: opened, and handed to the links. A grant is used as long as this node is
+ * attached to its space, or pulls its extent, and the home is the same. The coordinator keeps grants in memory and may
+ * have lost one that is still valid. After a home has refused a key, its grant is not used until the home publishes
  * another. Thread-safe.
  */
 public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {

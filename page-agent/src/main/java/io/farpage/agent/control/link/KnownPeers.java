@@ -39,7 +39,7 @@ final class KnownPeers {
     /**
      * @param node this node, which is not its own peer
      * @param mode whether all nodes are peers, or those that are followed
-     * @param gone told of nodes that were removed from the cluster, on the links' thread
+     * @param gone called on the links' thread with each node that was removed from the cluster
      */
     KnownPeers(String node, CoordinatorClient coordinator, LinkMode mode, Consumer<String> gone) {
         this.followed = new Followed(mode);

@@ -71,8 +71,8 @@ final class AttachedSpace {
     }
 
     /**
-     * Replaces the extents by newer ones of the same space. Does nothing if they are older, of another space, or if this
-     * use was revoked: answers may arrive in another order than they were given.
+     * Replaces the extents by newer ones of the same space. Does nothing if they are older, of another space, or if
+     * this use was revoked: answers may arrive in another order than they were given.
      *
      * @return whether they were replaced
      */

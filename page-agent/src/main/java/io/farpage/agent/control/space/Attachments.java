@@ -46,7 +46,7 @@ final class Attachments {
     /**
      * @param clock as {@link System#nanoTime}
      * @param changed told that a document that was asked for so far may be out of date; counts these changes
-     * @param detached told of each space from which this node was detached, before it is attached to it again
+     * @param detached called with each space from which this node was detached, before the node attaches to it again
      */
     Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed, LongConsumer detached) {
         this.requests = requests;

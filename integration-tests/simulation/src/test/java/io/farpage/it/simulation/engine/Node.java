@@ -133,7 +133,7 @@ public final class Node {
         engine.at(standsStillUntil, null, this::release);
     }
 
-    /** Ends a standstill, however long it was to be, in so many nanoseconds. */
+    /** Has the process go on after {@code nanos}, if it would stand still for longer. */
     public void goOnIn(long nanos) {
         standsStillUntil = Math.min(standsStillUntil, engine.now() + nanos);
         stoodStillAt = standsStillUntil;

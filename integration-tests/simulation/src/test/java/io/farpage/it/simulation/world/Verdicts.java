@@ -61,7 +61,7 @@ final class Verdicts {
         dropsExcusedUntil = Math.max(dropsExcusedUntil, engine.now() + nanos + AFTERMATH);
     }
 
-    /** The deletion of a space begins: its homes revoke keys, whoever reads with them. */
+    /** The deletion of a space begins: its homes revoke its keys, also while nodes read with them. */
     void deleting() {
         deletions++;
     }
@@ -97,11 +97,11 @@ final class Verdicts {
     }
 
     /**
-     * A home has refused a request for its key. A node has nothing under way to frames when it lets them go, and no home
-     * revokes its key before that, unless it cuts the node off, or the space is deleted. The key of a pull is revoked
-     * some seconds after the pull has ended, whether the node that pulls has learned that or not. What a home publishes
-     * late may be the keys of an earlier attachment of the node. The link breaks then, which is a reason to drop a
-     * home.
+     * A home has refused a request for its key. A node has nothing under way to frames when it lets them go, and no
+     * home revokes its key before that, unless it cuts the node off, or the space is deleted. The key of a pull is
+     * revoked a second after the pull has ended, whether the node that pulls has learned that or not. A grant that a
+     * home publishes late may have the keys of an earlier attachment of the node. The link breaks then, which is a
+     * reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
         if (!refusal.isOfPull()

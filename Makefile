@@ -147,7 +147,7 @@ jcstress: ## stress the lock-free parts with jcstress
 
 .PHONY: fuzz
 fuzz: ## fuzz whatever reads what others send, with Jazzer
-	@$(JDK); JAZZER_FUZZ=1 $(MVN) $(MVN_FLAGS) -Dquick -pl rdma-verbs,page-agent -am test -Dtest="*FuzzTest" -Dsurefire.failIfNoSpecifiedTests=false
+	@$(JDK); JAZZER_FUZZ=1 $(MVN) $(MVN_FLAGS) -Dquick -Dfuzz.hooks=true -pl rdma-verbs,page-agent -am test -Dtest="*FuzzTest,PoolHeaderTest" -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: jmh
 jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'

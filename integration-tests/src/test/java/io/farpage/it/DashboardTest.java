@@ -23,6 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The dashboard of a coordinator with three agents, in a browser. */
 @Tag("portable")
+@Tag("processes")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DashboardTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** What the dashboard shows of faults and of a guest, as the test reports them in the place of agents. */
 @Tag("portable")
+@Tag("processes")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class FaultsPageTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);

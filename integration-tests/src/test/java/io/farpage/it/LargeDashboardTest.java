@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 
 /** The dashboard of a cluster of many nodes, ten of which are in trouble. Nodes are registered, and no agent runs. */
 @Tag("portable")
+@Tag("processes")
 class LargeDashboardTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int PAGE = 4096;

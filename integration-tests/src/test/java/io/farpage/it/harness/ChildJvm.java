@@ -52,7 +52,7 @@ public final class ChildJvm implements AutoCloseable {
             .toList();
 
     /** Only tests with {@code @Tag("processes")} start programs, so that {@code make test} takes minutes. */
-    private static void refuseInQuickTests(String name) {
+    static void refuseInQuickTests(String name) {
         if (Boolean.getBoolean("farpage.quick")) {
             throw new IllegalStateException(
                     "%s is a program of its own, and make test starts none: give the test @Tag(\"processes\")"

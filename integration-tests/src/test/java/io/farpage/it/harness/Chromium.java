@@ -48,6 +48,7 @@ public final class Chromium implements AutoCloseable {
     public static Chromium start() {
         Path program = PLACES.stream().filter(Files::isExecutable).findFirst().orElse(PLACES.getFirst());
         assumeTrue(Files.isExecutable(program), program + " is missing; install Debian's chromium");
+        ChildJvm.refuseInQuickTests("chromium");
         return new Chromium(program);
     }
 

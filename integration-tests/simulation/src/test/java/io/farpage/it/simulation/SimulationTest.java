@@ -40,6 +40,7 @@ class SimulationTest {
     }
 
     /** Neither what ran before in a JVM nor its addresses make a difference. */
+    @Tag("processes")
     @Test
     void shouldReplayASeedExactlyInAnotherJvm() throws IOException, InterruptedException {
         LoggedErrors.install(Level.OFF);

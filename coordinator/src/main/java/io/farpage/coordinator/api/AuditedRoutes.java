@@ -26,7 +26,6 @@ public final class AuditedRoutes {
                 .add("PUT", NODE, "node.register")
                 .add("DELETE", NODE, "node.remove")
                 .add("PUT", NODE + "/grants/{space}/{node}", "grant.give")
-                .add("DELETE", NODE + "/grants/{space}/{node}", "grant.revoke")
                 .add("PUT", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", "grant.give")
                 .add("POST", NODE + "/pulls", "space.pull")
                 .add("POST", Api.PREFIX + "/spaces", "space.create")

@@ -4,10 +4,8 @@ import io.farpage.coordinator.cluster.Grants;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
-import io.farpage.coordinator.model.Incarnation;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
-import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import java.util.List;
 
@@ -45,17 +43,7 @@ final class GrantRoutes {
                                 space(ctx),
                                 node(ctx),
                                 pull(ctx),
-                                Requests.body(ctx, GrantRequest.class, BODY)))),
-                Route.delete(
-                                GRANT,
-                                "Withdraw what a home has granted, if there is anything",
-                                ctx -> grants.withdraw(
-                                        home(ctx),
-                                        space(ctx),
-                                        node(ctx),
-                                        Requests.parameter(
-                                                "incarnation", Requests.query(ctx, "incarnation"), Incarnation::parse)))
-                        .with(new QueryParameter("incarnation", true, "of the home, 16 hex digits")));
+                                Requests.body(ctx, GrantRequest.class, BODY)))));
     }
 
     private static String home(Context ctx) {

@@ -81,7 +81,6 @@ public final class Rights {
                 .add("GET", NODE + "/regions/{name}", READ_KEYS)
                 .add("PUT", NODE + "/regions/{name}", SELF)
                 .add("PUT", NODE + "/grants/{space}/{node}", SELF)
-                .add("DELETE", NODE + "/grants/{space}/{node}", SELF)
                 .add("PUT", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", SELF)
                 .add("POST", NODE + "/pulls", SELF)
                 .add("GET", NODE + "/hosted", READ_SELF)

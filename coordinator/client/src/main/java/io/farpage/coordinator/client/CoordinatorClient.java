@@ -279,12 +279,6 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", nodePath(node) + "/pulls", report, SpaceExtents.class);
     }
 
-    /** Withdraws a home's grant; nothing happens if there is none. */
-    public void withdrawGrant(String home, long space, String node, Incarnation homeIncarnation)
-            throws CoordinatorException {
-        transport.call("DELETE", grantPath(home, space, node) + "?incarnation=" + homeIncarnation, null);
-    }
-
     /** All spaces. */
     public List<Space> spaces() throws CoordinatorException {
         return List.of(transport.call("GET", API + "/spaces", null, Space[].class));

@@ -13,6 +13,7 @@ import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.Endpoint;
@@ -159,14 +160,19 @@ class RestTest {
     void shouldNotHandOnAGrantOfAnEarlierAttachmentToTheNodeThatAttachesAgain() throws CoordinatorException {
         long space = client().createSpace(SpaceRequest.of("vm1", 8192)).id();
         Incarnation b = new Incarnation(2);
-        client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
-        client().publishGrant("a", space, "b", new GrantRequest(new Incarnation(1), b, "c2VhbGVk"));
+        GrantRequest first = grant(client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED)), "c2VhbGVk");
+        client().publishGrant("a", space, "b", first);
         assertEquals(List.of("c2VhbGVk"), grantedToB());
         client().detach("vm1", "b", b);
-        client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
+        Attachment again = client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
         assertEquals(List.of(), grantedToB());
-        client().publishGrant("a", space, "b", new GrantRequest(new Incarnation(1), b, "YWdhaW4="));
+        assertRefused(409, "not-attached", () -> client().publishGrant("a", space, "b", first));
+        client().publishGrant("a", space, "b", grant(again, "YWdhaW4="));
         assertEquals(List.of("YWdhaW4="), grantedToB());
+    }
+
+    private static GrantRequest grant(Attachment attachment, String sealed) {
+        return new GrantRequest(new Incarnation(1), attachment.incarnation(), attachment.id(), sealed);
     }
 
     private List<String> grantedToB() throws CoordinatorException {

@@ -265,6 +265,7 @@ final class RehearsalCoordinator implements AutoCloseable {
                 said.homeIncarnation(),
                 request.last(),
                 said.incarnation(),
+                said.attachment(),
                 Optional.empty(),
                 said.sealed());
         grant = given;
@@ -273,7 +274,7 @@ final class RehearsalCoordinator implements AutoCloseable {
     }
 
     private Attachment attach(String node, AttachRequest said) {
-        Attachment made = new Attachment(ID, node, said.incarnation(), said.mode());
+        Attachment made = new Attachment(ID, node, said.incarnation(), said.mode(), events.size() + 1);
         attachment = made;
         grant = null;
         happened(EventKind.ATTACHMENTS_CHANGED, home, null);
@@ -294,7 +295,7 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     private Hosted hosted() throws NotFoundException {
         List<HostedAttachment> attachments = Optional.ofNullable(attachment).stream()
-                .map(one -> new HostedAttachment(ID, one.node(), one.incarnation(), grant != null))
+                .map(one -> new HostedAttachment(ID, one.node(), one.incarnation(), one.id(), grant != null))
                 .toList();
         return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
     }

@@ -31,7 +31,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -230,9 +229,7 @@ final class SpaceRoutes {
     private void detach(Context ctx) throws InterruptedException {
         String node = ctx.pathParam("node");
         Set<String> homes = hosting.homesBeside(id(ctx), node);
-        OptionalLong space = spaces.idOf(id(ctx));
         attachments.detach(id(ctx), node, incarnation(ctx), torn(ctx), seal(ctx));
-        space.ifPresent(known -> hosting.detached(known, node));
         hosting.awaitAcknowledged(homes);
     }
 

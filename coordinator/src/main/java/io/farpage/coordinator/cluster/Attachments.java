@@ -41,6 +41,11 @@ public final class Attachments {
         return List.copyOf(draft.attachments.under(State.idKey(space.id()) + "/"));
     }
 
+    /** For an attachment that this change makes, and tells its homes of. Events are numbered, also after a rebuild. */
+    static long newId(Draft draft) {
+        return draft.index() + 1;
+    }
+
     /** Ends an attachment, and tells the homes of the space, which revoke the node's access. */
     static void remove(Draft draft, Space space, String node) {
         if (draft.attachments.remove(key(space, node))) {
@@ -105,7 +110,8 @@ public final class Attachments {
             if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
                 checkWhole(draft, space, request.force().orElse(false));
             }
-            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode());
+            long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
+            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id);
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
             Pulls.end(draft, space);
             Optional<Attachment> before = draft.attachments.find(key(space, node));
@@ -324,8 +330,8 @@ public final class Attachments {
     /** As {@link #depart(Draft, Node, String)}, of one attachment. */
     void depart(Draft draft, Attachment attachment, String how) {
         Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
-        Attachment ended =
-                new Attachment(attachment.space(), attachment.node(), attachment.incarnation(), attachment.mode());
+        Attachment ended = new Attachment(
+                attachment.space(), attachment.node(), attachment.incarnation(), attachment.mode(), attachment.id());
         if (!ended.equals(attachment)) {
             draft.attachments.put(key(space, ended.node()), ended);
         }

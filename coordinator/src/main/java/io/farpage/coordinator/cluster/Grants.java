@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,7 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Hands on what homes grant to the nodes that are attached to their spaces. A grant is sealed for its node, counts as
  * long as the attachment and both incarnations, and is kept in memory only: after a restart of the coordinator the
- * homes publish again. A grant for a pull is of one extent in one epoch, and counts as long as the node
+ * homes publish again. One that arrives after its attachment has ended is refused, also if the node is attached again:
+ * its keys are dead. A grant for a pull is of one extent in one epoch, and counts as long as the node
  * {@link Pulls pulls} that. Thread-safe.
  */
 public final class Grants {
@@ -72,15 +72,22 @@ public final class Grants {
                 throw ProblemException.conflict(
                         "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));
             }
-            Grant grant =
-                    new Grant(space, home, said.homeIncarnation(), node, said.incarnation(), key.pull(), said.sealed());
+            Grant grant = new Grant(
+                    space,
+                    home,
+                    said.homeIncarnation(),
+                    node,
+                    said.incarnation(),
+                    said.attachment(),
+                    key.pull(),
+                    said.sealed());
             if (key.pull().isPresent()) {
                 requirePull(draft, known, key);
             } else if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
                 throw ProblemException.conflict(
                         "not-attached",
-                        "incarnation %s of node '%s' is not attached to space '%s' (id %d)"
-                                .formatted(said.incarnation(), node, known.name(), space));
+                        "incarnation %s of node '%s' is not attached to space '%s' (id %d) by the attachment with id %d"
+                                .formatted(said.incarnation(), node, known.name(), space, said.attachment()));
             }
             if (!grant.equals(published.get(key))) {
                 put(draft, key, grant);
@@ -109,7 +116,7 @@ public final class Grants {
 
     private static boolean isAttached(Optional<Attachment> attachment, Grant grant) {
         return attachment
-                .filter(a -> a.incarnation().equals(grant.incarnation()))
+                .filter(a -> a.incarnation().equals(grant.incarnation()) && a.id() == grant.attachment())
                 .isPresent();
     }
 
@@ -135,35 +142,6 @@ public final class Grants {
         }
         characters = after;
         published.put(key, grant);
-    }
-
-    /** Withdraws a grant, if there is one. */
-    public void withdraw(String home, long space, String node, Incarnation homeIncarnation) {
-        ledger.change(draft -> {
-            draft.requireNode(home, homeIncarnation);
-            Grant gone = published.remove(new Key(home, space, node, Optional.empty()));
-            if (gone != null) {
-                characters -= gone.sealed().length();
-            }
-            return home;
-        });
-    }
-
-    /**
-     * Withdraws all grants of a space for a node whose attachment has ended. Their keys are dead, also if the node
-     * attaches again.
-     */
-    public void withdrawAll(long space, String node) {
-        ledger.change(draft -> {
-            for (Iterator<Grant> all = published.values().iterator(); all.hasNext(); ) {
-                Grant grant = all.next();
-                if (grant.space() == space && grant.node().equals(node)) {
-                    all.remove();
-                    characters -= grant.sealed().length();
-                }
-            }
-            return node;
-        });
     }
 
     /** A grant, if it was published and counts. */

@@ -66,7 +66,7 @@ public final class Hosting {
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
                 .flatMap(each -> Attachments.of(draft, each.space()).stream())
-                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(draft, node, a)))
+                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), a.id(), isGranted(draft, node, a)))
                 .toList();
         List<HostedPull> pulls = spaces.stream()
                 .flatMap(each -> Pulls.of(draft, each.space()))
@@ -92,7 +92,6 @@ public final class Hosting {
 
     private boolean isGranted(Draft draft, String home, Attachment attachment) {
         return grants.find(draft, home, attachment.space(), attachment.node(), Optional.empty())
-                .filter(grant -> grant.incarnation().equals(attachment.incarnation()))
                 .isPresent();
     }
 
@@ -117,11 +116,6 @@ public final class Hosting {
         Set<String> homes =
                 state.space(idOrName).map(space -> homes(state, space)).orElse(Set.of());
         return homes.stream().filter(home -> !home.equals(node)).collect(Collectors.toSet());
-    }
-
-    /** A node is detached from a space: the homes revoke its access, and what they granted is void. */
-    public void detached(long space, String node) {
-        grants.withdrawAll(space, node);
     }
 
     /**

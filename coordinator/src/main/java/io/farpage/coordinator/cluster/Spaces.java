@@ -60,11 +60,6 @@ public final class Spaces {
         return require(ledger.state(), idOrName);
     }
 
-    /** The id of a space, if there is one of that id or name. */
-    public OptionalLong idOf(String idOrName) {
-        return ledger.state().space(idOrName).stream().mapToLong(Space::id).findFirst();
-    }
-
     static Space require(State state, String idOrName) {
         return state.space(idOrName).orElseThrow(() -> missing(state.nextId(), idOrName));
     }

@@ -61,8 +61,12 @@ final class Succession {
     static void pass(Draft draft, Space space, Attachment attachment) {
         // What it has noted for joining homes has ended with it.
         Attachments.remove(draft, space, attachment.node());
-        Attachment passed =
-                new Attachment(space.id(), attachment.node(), attachment.heir().orElseThrow(), attachment.mode());
+        Attachment passed = new Attachment(
+                space.id(),
+                attachment.node(),
+                attachment.heir().orElseThrow(),
+                attachment.mode(),
+                Attachments.newId(draft));
         draft.attachments.put(Attachments.key(space, attachment.node()), passed);
         draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
     }

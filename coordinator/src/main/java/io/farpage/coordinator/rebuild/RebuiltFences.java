@@ -74,7 +74,7 @@ final class RebuiltFences {
             rows.add(new Row(
                     Table.ATTACHMENTS,
                     State.idKey(target.space()) + "/" + node,
-                    new Attachment(target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE)));
+                    new Attachment(target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE, 0)));
         }
     }
 

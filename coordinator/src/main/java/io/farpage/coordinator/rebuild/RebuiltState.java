@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
@@ -176,7 +177,23 @@ final class RebuiltState {
                 .forEach(held -> put(
                         Table.ATTACHMENTS,
                         State.idKey(held.space()) + "/" + node,
-                        new Attachment(held.space(), node, report.registration().incarnation(), held.mode()))));
+                        new Attachment(
+                                held.space(),
+                                node,
+                                report.registration().incarnation(),
+                                held.mode(),
+                                id(held.space(), node, report.registration().incarnation())))));
+    }
+
+    /** The latest that a home knows: the keys that the node has are of that attachment. */
+    private long id(long space, String node, Incarnation incarnation) {
+        return reports.values().stream()
+                .flatMap(report -> report.hosted().attachments().stream())
+                .filter(each -> each.space() == space && each.node().equals(node))
+                .filter(each -> each.incarnation().equals(incarnation))
+                .mapToLong(HostedAttachment::id)
+                .max()
+                .orElse(0);
     }
 
     private void retire(Optional<String> before, String node, Set<String> incarnations) {

@@ -65,7 +65,8 @@ class AttachingTest {
     }
 
     private void publish(long space, String sealed) {
-        grants.publish("h1", space, "a", new GrantRequest(H1, A, sealed));
+        long attachment = attachments.of(Long.toString(space)).getFirst().id();
+        grants.publish("h1", space, "a", new GrantRequest(H1, A, attachment, sealed));
     }
 
     /** Which spaces a document has, those whose extents are left out with a hyphen. */

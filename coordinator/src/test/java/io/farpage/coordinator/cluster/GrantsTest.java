@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Grant;
@@ -50,8 +51,17 @@ class GrantsTest {
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
     }
 
-    private static GrantRequest sealed(String text) {
-        return new GrantRequest(HOME, A, text);
+    /** For the attachment of the node, if it has one. */
+    private GrantRequest sealed(String text) {
+        return sealed(HOME, text);
+    }
+
+    private GrantRequest sealed(Incarnation home, String text) {
+        long attachment = attachments.of("vm").stream()
+                .mapToLong(Attachment::id)
+                .findFirst()
+                .orElse(0);
+        return new GrantRequest(home, A, attachment, text);
     }
 
     private List<String> granted() {
@@ -120,19 +130,20 @@ class GrantsTest {
     @Test
     void shouldRefuseAGrantOfANodeThatHostsNothingAndOneForANodeThatIsNotAttached() {
         ProblemException notHome = assertThrows(
-                ProblemException.class,
-                () -> grants.publish("b", vm, "a", new GrantRequest(new Incarnation(3), A, "x")));
+                ProblemException.class, () -> grants.publish("b", vm, "a", sealed(new Incarnation(3), "x")));
         assertTrue(notHome.problem("").is("not-home"), notHome::getMessage);
         ProblemException notAttached = assertThrows(
                 ProblemException.class,
-                () -> grants.publish("home", vm, "b", new GrantRequest(HOME, new Incarnation(3), "x")));
+                () -> grants.publish("home", vm, "b", new GrantRequest(HOME, new Incarnation(3), 0, "x")));
         assertTrue(notAttached.problem("").is("not-attached"), notAttached::getMessage);
+        assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", sealed(new Incarnation(9), "x")));
         assertThrows(
                 ProblemException.class,
-                () -> grants.publish("home", vm, "a", new GrantRequest(new Incarnation(9), A, "x")));
-        assertThrows(
-                ProblemException.class,
-                () -> grants.publish("home", vm, "a", new GrantRequest(HOME, new Incarnation(9), "x")));
+                () -> grants.publish(
+                        "home",
+                        vm,
+                        "a",
+                        new GrantRequest(HOME, new Incarnation(9), sealed("x").attachment(), "x")));
         assertThrows(ProblemException.class, () -> grants.publish("home", vm + 1, "a", sealed("x")));
         requireGone();
     }
@@ -155,10 +166,28 @@ class GrantsTest {
     void shouldNotHandOnTheGrantOfAnEarlierAttachment() {
         grants.publish("home", vm, "a", sealed("one"));
         attachments.detach("vm", "a", A, Optional.empty());
-        hosting.detached(vm, "a");
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         requireGone();
         assertFalse(hosting.of("home").attachments().getFirst().granted());
+    }
+
+    /** The home has made the keys before it learned that the node had detached, and has revoked them by now. */
+    @Test
+    void shouldRefuseTheGrantOfAnEarlierAttachmentThatArrivesLate() {
+        GrantRequest late = sealed("one");
+        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+        ProblemException refused = assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", late));
+        assertTrue(refused.problem("").is("not-attached"), refused::getMessage);
+        requireGone();
+    }
+
+    @Test
+    void shouldKeepAGrantWhenTheNodeConfirmsItsAttachment() {
+        grants.publish("home", vm, "a", sealed("one"));
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.EXCLUSIVE));
+        assertEquals(List.of("one"), granted());
     }
 
     @Test
@@ -169,16 +198,12 @@ class GrantsTest {
         with.fenced("home", HOME, "a", A);
         attachments.attach("vm", "a", new AttachRequest(new Incarnation(20), AttachMode.SHARED));
         requireGone();
-        grants.publish("home", vm, "a", new GrantRequest(HOME, new Incarnation(20), "two"));
+        grants.publish(
+                "home",
+                vm,
+                "a",
+                new GrantRequest(HOME, new Incarnation(20), sealed("two").attachment(), "two"));
         with.membership.register("home", Fixture.node(10, 8192));
-        requireGone();
-    }
-
-    @Test
-    void shouldDropAGrantThatTheHomeWithdraws() {
-        grants.publish("home", vm, "a", sealed("one"));
-        assertThrows(ProblemException.class, () -> grants.withdraw("home", vm, "a", A));
-        grants.withdraw("home", vm, "a", HOME);
         requireGone();
     }
 

@@ -101,6 +101,6 @@ class IndexTest {
         Fence fence = new Fence("b", new Incarnation(1), id, "c", new Incarnation(3), false);
         draft.fences.put(Fences.key(fence), fence);
         draft.attachments.put(
-                State.idKey(id) + "/" + home, new Attachment(id, home, new Incarnation(1), AttachMode.SHARED));
+                State.idKey(id) + "/" + home, new Attachment(id, home, new Incarnation(1), AttachMode.SHARED, 1));
     }
 }

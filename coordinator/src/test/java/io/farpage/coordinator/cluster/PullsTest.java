@@ -334,7 +334,7 @@ class PullsTest {
         long id = space().id();
         HostedPull told = hosting.of("h1").pulls().getFirst();
         assertEquals(new HostedPull(id, extent, "h2", incarnation("h2"), false), told);
-        GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), "c2VhbGVk");
+        GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), 0, "c2VhbGVk");
         grants.publish("h1", id, "h2", extent, sealed);
         assertTrue(hosting.of("h1").pulls().getFirst().granted());
         Attached pulling = attaching.of("h2", 0);
@@ -358,6 +358,6 @@ class PullsTest {
     }
 
     private static GrantRequest wrong(String home) {
-        return new GrantRequest(incarnation(home), home.equals("h1") ? WRITER : incarnation("h2"), "c2VhbGVk");
+        return new GrantRequest(incarnation(home), home.equals("h1") ? WRITER : incarnation("h2"), 0, "c2VhbGVk");
     }
 }

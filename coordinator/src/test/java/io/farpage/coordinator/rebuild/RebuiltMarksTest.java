@@ -16,8 +16,10 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
@@ -148,5 +150,30 @@ class RebuiltMarksTest {
         Attachments attachments = new Attachments(new Ledger(store, 10, nanos -> {}), Time.system());
         AttachRequest exclusive = new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE);
         assertTrue(refusal(() -> attachments.attach("vm", "c", exclusive)).contains("its list of nodes is b;"));
+    }
+
+    /** The keys that a node has are of that attachment: with another id its homes would revoke them. */
+    @Test
+    void shouldKeepTheIdThatHomesKnowOfAnAttachment() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        Incarnation a = registration("a").incarnation();
+        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 8, true)));
+        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 9, true)));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, onBandC()));
+        rebuild.finish(Set.of());
+        assertEquals(
+                List.of(new Attachment(5, "a", a, AttachMode.EXCLUSIVE, 9)),
+                List.copyOf(state().attachments().values()));
+    }
+
+    private static NodeReport knowing(String home, HostedAttachment attachment) {
+        return new NodeReport(
+                Optional.of(seen(100)),
+                registration(home),
+                new Hosted(100, List.of(onBandC()), List.of(), List.of(attachment), List.of(), List.of()),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of());
     }
 }

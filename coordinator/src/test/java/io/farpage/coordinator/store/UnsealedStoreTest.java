@@ -128,7 +128,7 @@ class UnsealedStoreTest {
                     List.of(new Release(8, 6, new Incarnation(2), 65536, 4096, false)),
                     List.copyOf(state.releases().values()));
             assertEquals(
-                    List.of(new Attachment(7, "b", new Incarnation(2), AttachMode.EXCLUSIVE)),
+                    List.of(new Attachment(7, "b", new Incarnation(2), AttachMode.EXCLUSIVE, 0)),
                     List.copyOf(state.attachments().values()));
             assertTrue(state.fences().isEmpty());
         }

@@ -134,7 +134,12 @@ public final class FakeAgent implements AutoCloseable {
                         new RemoteAddress(exportedRegion.address()),
                         List.of(new RegionKey(DEVICE, Integer.toUnsignedLong(exportedRegion.rkey()))))));
                 GrantParties parties = new GrantParties(
-                        attachment.space(), node, incarnation, attachment.node(), attachment.incarnation());
+                        attachment.space(),
+                        node,
+                        incarnation,
+                        attachment.node(),
+                        attachment.incarnation(),
+                        attachment.id());
                 coordinator.publishGrant(
                         node,
                         attachment.space(),

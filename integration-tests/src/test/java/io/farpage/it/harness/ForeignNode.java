@@ -167,7 +167,8 @@ public final class ForeignNode implements AutoCloseable {
                 .until(() -> grant(home, space).isPresent());
         Grant grant = grant(home, space).orElseThrow();
         Node homeNode = coordinator.node(home).orElseThrow();
-        GrantParties parties = new GrantParties(space, home, homeNode.incarnation(), node, incarnation);
+        GrantParties parties =
+                new GrantParties(space, home, homeNode.incarnation(), node, incarnation, grant.attachment());
         GrantContent content = new GrantSeal(keys).open(grant, parties, homeNode);
         if (content.ranges().size() != 1) {
             throw new IllegalStateException(

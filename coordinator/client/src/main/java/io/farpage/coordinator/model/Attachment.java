@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param node which works with it
  * @param incarnation of the node
  * @param mode alone or beside others
+ * @param id of this attachment; another one of the node to the space, before or after it, has another
  * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes
  *     have cut this one off
  */
@@ -19,10 +20,11 @@ public record Attachment(
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) AttachMode mode,
+        long id,
         Optional<Incarnation> heir) {
     /** Of an incarnation that runs. */
-    public Attachment(long space, String node, Incarnation incarnation, AttachMode mode) {
-        this(space, node, incarnation, mode, Optional.empty());
+    public Attachment(long space, String node, Incarnation incarnation, AttachMode mode, long id) {
+        this(space, node, incarnation, mode, id, Optional.empty());
     }
 
     /**
@@ -35,6 +37,6 @@ public record Attachment(
 
     /** The same, to be passed on to a later incarnation. */
     public Attachment withHeir(Incarnation later) {
-        return new Attachment(space, node, incarnation, mode, Optional.of(later));
+        return new Attachment(space, node, incarnation, mode, id, Optional.of(later));
     }
 }

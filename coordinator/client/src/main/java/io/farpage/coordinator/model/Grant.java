@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param homeIncarnation of the home
  * @param node that is attached or pulls
  * @param incarnation of that node
+ * @param attachment id of the attachment; 0 if the node pulls
  * @param pull the extent that the node reads to pull it, in the epoch of the pull; empty if it is attached
  * @param sealed as in {@link GrantRequest}
  */
@@ -20,5 +21,6 @@ public record Grant(
         @JsonProperty(required = true) Incarnation homeIncarnation,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) long attachment,
         Optional<ExtentEpoch> pull,
         @JsonProperty(required = true) String sealed) {}

@@ -8,10 +8,12 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param space id of the space
  * @param node which is attached
  * @param incarnation of that node
+ * @param id of the attachment
  * @param granted whether the coordinator has a {@link Grant} of this home for it
  */
 public record HostedAttachment(
         @JsonProperty(required = true) long space,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) long id,
         @JsonProperty(required = true) boolean granted) {}

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param homeIncarnation of the home
  * @param node that is attached to the space
  * @param incarnation of that node
+ * @param attachment id of that attachment; 0 if the node pulls
  * @param pull the extent that the node may read to pull it, in the epoch of the pull; empty if it is attached, and may
  *     read and write
  */
@@ -25,31 +26,45 @@ public record GrantParties(
         Incarnation homeIncarnation,
         String node,
         Incarnation incarnation,
+        long attachment,
         Optional<ExtentEpoch> pull) {
     /** Of an attachment. */
-    public GrantParties(long space, String home, Incarnation homeIncarnation, String node, Incarnation incarnation) {
-        this(space, home, homeIncarnation, node, incarnation, Optional.empty());
+    public GrantParties(
+            long space,
+            String home,
+            Incarnation homeIncarnation,
+            String node,
+            Incarnation incarnation,
+            long attachment) {
+        this(space, home, homeIncarnation, node, incarnation, attachment, Optional.empty());
     }
 
     /** As the coordinator says. */
     static GrantParties of(Grant grant) {
         return new GrantParties(
-                grant.space(), grant.home(), grant.homeIncarnation(), grant.node(), grant.incarnation(), grant.pull());
+                grant.space(),
+                grant.home(),
+                grant.homeIncarnation(),
+                grant.node(),
+                grant.incarnation(),
+                grant.attachment(),
+                grant.pull());
     }
 
     /** Whether a grant is said to be of that home for that use. Incarnations and seal are checked when it is opened. */
     boolean isFor(Grant grant) {
         return grant.space() == space
                 && grant.home().equals(home)
+                && grant.attachment() == attachment
                 && grant.pull().equals(pull);
     }
 
     /** The associated data of the seal. */
     byte[] encoded() {
-        String reads = pull.map(extent -> " pull %d %d".formatted(extent.firstPage(), extent.epoch()))
-                .orElse("");
-        return "farpage grant 1 %d %s/%s %s/%s%s"
-                .formatted(space, home, homeIncarnation, node, incarnation, reads)
+        String use = pull.map(extent -> "pull %d %d".formatted(extent.firstPage(), extent.epoch()))
+                .orElseGet(() -> "attachment " + attachment);
+        return "farpage grant 2 %d %s/%s %s/%s %s"
+                .formatted(space, home, homeIncarnation, node, incarnation, use)
                 .getBytes(StandardCharsets.US_ASCII);
     }
 
@@ -61,6 +76,7 @@ public record GrantParties(
         compare(found, "incarnation of the home", homeIncarnation, other.homeIncarnation);
         compare(found, "node", node, other.node);
         compare(found, "incarnation of the node", incarnation, other.incarnation);
+        compare(found, "attachment", attachment, other.attachment);
         return found;
     }
 

@@ -19,7 +19,7 @@ import tools.jackson.core.JacksonException;
 /**
  * Seals grants on their way from a home to an attached node: AES-256-GCM with a key that only these two agents derive
  * ({@link LinkKeys#sealing}), a random nonce for each, and {@link GrantParties} as associated data. The coordinator,
- * which hands grants on, cannot read or alter one, or pass off one for another space, node or incarnation. It can hand
+ * which hands grants on, cannot read or alter one, or pass off one for another space, node, incarnation or attachment. It can hand
  * out an earlier grant of the same parties, whose keys are revoked. Thread-safe.
  */
 public final class GrantSeal {
@@ -53,6 +53,7 @@ public final class GrantSeal {
             return new GrantRequest(
                     parties.homeIncarnation(),
                     parties.incarnation(),
+                    parties.attachment(),
                     Base64.getEncoder().encodeToString(whole));
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("AES-GCM does not work on this JDK", e);
@@ -87,7 +88,7 @@ public final class GrantSeal {
             return Json.LENIENT.readValue(opened, GrantContent.class);
         } catch (AEADBadTagException e) {
             throw new GrantException(
-                    "%s: it does not open with the key that this agent shares with incarnation %s of '%s': it was altered, or sealed for another space, node or incarnation"
+                    "%s: it does not open with the key that this agent shares with incarnation %s of '%s': it was altered, or sealed for another space, node, incarnation or attachment"
                             .formatted(expected, expected.homeIncarnation(), expected.home()));
         } catch (GeneralSecurityException | IllegalArgumentException | JacksonException e) {
             throw new GrantException("%s: it is no sealed grant: %s".formatted(expected, e.getMessage()));

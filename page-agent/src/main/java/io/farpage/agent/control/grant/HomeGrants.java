@@ -272,7 +272,12 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
 
     private GrantParties parties(HostedAttachment attachment) {
         return new GrantParties(
-                attachment.space(), self.id(), self.incarnation(), attachment.node(), attachment.incarnation());
+                attachment.space(),
+                self.id(),
+                self.incarnation(),
+                attachment.node(),
+                attachment.incarnation(),
+                attachment.id());
     }
 
     private GrantParties parties(HostedPull pull) {
@@ -282,6 +287,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
                 self.incarnation(),
                 pull.node(),
                 pull.incarnation(),
+                0,
                 Optional.of(pull.extent()));
     }
 

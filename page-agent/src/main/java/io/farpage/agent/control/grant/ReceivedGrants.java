@@ -4,6 +4,7 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentState;
@@ -109,8 +110,15 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
      * a key. A home that has another pool by now has nothing to grant.
      */
     private Set<GrantParties> wanted(Attached document, List<SpaceExtents> spaces, Map<String, Node> homes) {
+        Map<Long, Long> attachments = document.spaces().stream()
+                .map(Attached.Held::attachment)
+                .collect(Collectors.toMap(Attachment::space, Attachment::id));
         Set<GrantParties> wanted = new HashSet<>();
         for (SpaceExtents space : spaces) {
+            Long attachment = attachments.get(space.space().id());
+            if (attachment == null) {
+                continue; // the coordinator has lost it, and no home grants anything
+            }
             space.extents().stream()
                     .filter(extent -> extent.state() == ExtentState.OK)
                     .flatMap(Extent::targets)
@@ -118,18 +126,18 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
                     .flatMap(place -> Optional.ofNullable(homes.get(place.node()))
                             .filter(home -> home.poolId().equals(place.incarnation()))
                             .stream())
-                    .forEach(home -> wanted.add(parties(space.space().id(), home, Optional.empty())));
+                    .forEach(home -> wanted.add(parties(space.space().id(), home, attachment, Optional.empty())));
         }
         for (Attached.Pull pull : document.pulls()) {
             pull.homes().stream()
                     .flatMap(home -> Optional.ofNullable(homes.get(home)).stream())
-                    .forEach(home -> wanted.add(parties(pull.space(), home, Optional.of(pull.extent()))));
+                    .forEach(home -> wanted.add(parties(pull.space(), home, 0, Optional.of(pull.extent()))));
         }
         return wanted;
     }
 
-    private GrantParties parties(long space, Node home, Optional<ExtentEpoch> pull) {
-        return new GrantParties(space, home.id(), home.incarnation(), node, incarnation, pull);
+    private GrantParties parties(long space, Node home, long attachment, Optional<ExtentEpoch> pull) {
+        return new GrantParties(space, home.id(), home.incarnation(), node, incarnation, attachment, pull);
     }
 
     /** Uses some grants no longer; those of these homes. */

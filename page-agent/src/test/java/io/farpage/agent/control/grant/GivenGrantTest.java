@@ -16,7 +16,7 @@ final class GivenGrantTest {
     private static final Incarnation INCARNATION = new Incarnation(1);
     private static final List<PoolRange> RANGES = List.of(new PoolRange(0, 4096), new PoolRange(8192, 4096));
 
-    private final GivenGrant grant = new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION));
+    private final GivenGrant grant = new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION, 1));
 
     @Test
     void shouldBePublishedWhenTheNodeKnowsItsContent() {

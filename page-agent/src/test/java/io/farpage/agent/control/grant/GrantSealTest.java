@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 final class GrantSealTest {
     private static final Incarnation ONE = new Incarnation(1);
     private static final Incarnation TWO = new Incarnation(2);
-    private static final GrantParties PARTIES = new GrantParties(7, "home", ONE, "guest", TWO);
+    private static final GrantParties PARTIES = new GrantParties(7, "home", ONE, "guest", TWO, 5);
     private static final GrantContent CONTENT = new GrantContent(List.of(new GrantContent.Range(
             4096, 8192, new RemoteAddress(0x7f00_0000_1000L), List.of(new RegionKey("soft0", 3_735_928_559L)))));
 
@@ -70,6 +70,7 @@ final class GrantSealTest {
                 parties.homeIncarnation(),
                 parties.node(),
                 parties.incarnation(),
+                parties.attachment(),
                 parties.pull(),
                 text);
     }
@@ -111,15 +112,16 @@ final class GrantSealTest {
 
     @Test
     void shouldNameWhatAGrantOfOtherPartiesDiffersIn() {
-        requireReason("the space with id 8, not 7", new GrantParties(8, "home", ONE, "guest", TWO));
-        requireReason("home other, not home", new GrantParties(7, "other", ONE, "guest", TWO));
+        requireReason("the space with id 8, not 7", new GrantParties(8, "home", ONE, "guest", TWO, 5));
+        requireReason("home other, not home", new GrantParties(7, "other", ONE, "guest", TWO, 5));
         requireReason(
                 "incarnation of the home 0000000000000009, not 0000000000000001",
-                new GrantParties(7, "home", new Incarnation(9), "guest", TWO));
-        requireReason("node other, not guest", new GrantParties(7, "home", ONE, "other", TWO));
+                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5));
+        requireReason("node other, not guest", new GrantParties(7, "home", ONE, "other", TWO, 5));
         requireReason(
                 "incarnation of the node 0000000000000001, not 0000000000000002",
-                new GrantParties(7, "home", ONE, "guest", ONE));
+                new GrantParties(7, "home", ONE, "guest", ONE, 5));
+        requireReason("attachment 6, not 5", new GrantParties(7, "home", ONE, "guest", TWO, 6));
     }
 
     private void requireReason(String expected, GrantParties other) {
@@ -128,13 +130,14 @@ final class GrantSealTest {
     }
 
     @Test
-    void shouldRefuseAGrantOfAnotherSpaceOrIncarnationThatIsPassedOffForTheRightOne() {
+    void shouldRefuseAGrantOfAnotherSpaceIncarnationOrAttachmentThatIsPassedOffForTheRightOne() {
         for (GrantParties other : List.of(
-                new GrantParties(8, "home", ONE, "guest", TWO),
-                new GrantParties(7, "home", new Incarnation(9), "guest", TWO),
-                new GrantParties(7, "home", ONE, "guest", new Incarnation(9)))) {
+                new GrantParties(8, "home", ONE, "guest", TWO, 5),
+                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5),
+                new GrantParties(7, "home", ONE, "guest", new Incarnation(9), 5),
+                new GrantParties(7, "home", ONE, "guest", TWO, 6))) {
             String reason = refused(said(PARTIES, seal(other).sealed()));
-            assertTrue(reason.contains("sealed for another space, node or incarnation"), reason);
+            assertTrue(reason.contains("sealed for another space, node, incarnation or attachment"), reason);
         }
     }
 
@@ -158,7 +161,7 @@ final class GrantSealTest {
                 List.of(new GrantContent.Range(0, 8192, new RemoteAddress(0), List.of(new RegionKey("soft0", 2)))));
         PeerGrants joined = ReceivedGrant.join(List.of(
                 new ReceivedGrant(PARTIES, "old", CONTENT),
-                new ReceivedGrant(new GrantParties(9, "home", ONE, "guest", TWO), "new", newer)));
+                new ReceivedGrant(new GrantParties(9, "home", ONE, "guest", TWO, 5), "new", newer)));
         assertEquals(1, joined.incarnation());
         assertEquals(
                 new GrantedRanges.Range(0, 8192, 0, 2),

@@ -78,6 +78,7 @@ final class HomeGrantsTest {
     private PagePool pool;
     private Transports transports;
     private HomeGrants grants;
+    private long attachment = 1;
 
     @BeforeEach
     void open() throws PoolException {
@@ -116,18 +117,18 @@ final class HomeGrantsTest {
     }
 
     /** What the coordinator lists in the pool: {@code guest} is attached to a space of these extents. */
-    private static Hosted hosted(Extent... extents) {
+    private Hosted hosted(Extent... extents) {
         return hosted(List.of("guest"), extents);
     }
 
-    private static Hosted hosted(List<String> attached, Extent... extents) {
+    private Hosted hosted(List<String> attached, Extent... extents) {
         Space space = new Space(1, "one", POOL_BYTES, 4096, ExtentState.OK, Instant.EPOCH, false);
         return new Hosted(
                 10,
                 List.of(new SpaceExtents(space, 10, List.of(extents))),
                 List.of(),
                 attached.stream()
-                        .map(node -> new HostedAttachment(1, node, GUEST, false))
+                        .map(node -> new HostedAttachment(1, node, GUEST, attachment, false))
                         .toList(),
                 List.of(),
                 List.of());
@@ -270,6 +271,24 @@ final class HomeGrantsTest {
             assertTrue(isGranted(0), "WRITEs may be under way");
             assertFalse(isGranted(PAGE));
             assertTrue(isGranted(2L * PAGE));
+        }
+    }
+
+    /** What it had under way before it detached must not reach the pages afterwards. */
+    @Test
+    void shouldGiveANodeThatHasAttachedAgainOtherKeys(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grant(extent(0, 1, 0));
+            grant(extent(0, 1, 0));
+            assertEquals(1, registered.get());
+            attachment++;
+            grants.follow(hosted(extent(0, 1, 0)));
+            assertFalse(isGranted(0), "the keys of the earlier attachment are revoked");
+            grants.grantAll();
+            assertTrue(isGranted(0));
+            assertEquals(2, registered.get());
         }
     }
 

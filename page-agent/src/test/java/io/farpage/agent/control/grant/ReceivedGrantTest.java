@@ -22,7 +22,7 @@ final class ReceivedGrantTest {
     private static final int HIGH_KEY = 0xdead_beef;
 
     private final ReceivedGrant grant = new ReceivedGrant(
-            new GrantParties(7, "home", new Incarnation(1), "guest", new Incarnation(2)),
+            new GrantParties(7, "home", new Incarnation(1), "guest", new Incarnation(2), 5),
             "sealed",
             new GrantContent(List.of(
                     range(4096, 8192, new RegionKey("soft0", 11), new RegionKey("mlx5_0", 0xdead_beefL)),
@@ -63,7 +63,7 @@ final class ReceivedGrantTest {
     @Test
     void shouldKeepWhatALargerOlderRangeHasBesideANewerOne() {
         ReceivedGrant newer = new ReceivedGrant(
-                new GrantParties(8, "home", new Incarnation(1), "guest", new Incarnation(2)),
+                new GrantParties(8, "home", new Incarnation(1), "guest", new Incarnation(2), 5),
                 "sealed too",
                 new GrantContent(List.of(range(8192, 1024, new RegionKey("soft0", 21)))));
         PeerGrants joined = ReceivedGrant.join(List.of(grant, newer));
@@ -81,7 +81,13 @@ final class ReceivedGrantTest {
     void shouldKeepTheKeysOfAPullApartFromThoseOfAnAttachment() {
         ReceivedGrant pull = new ReceivedGrant(
                 new GrantParties(
-                        7, "home", new Incarnation(1), "guest", new Incarnation(2), Optional.of(new ExtentEpoch(0, 3))),
+                        7,
+                        "home",
+                        new Incarnation(1),
+                        "guest",
+                        new Incarnation(2),
+                        0,
+                        Optional.of(new ExtentEpoch(0, 3))),
                 "sealed for reads",
                 new GrantContent(List.of(range(4096, 16384, new RegionKey("soft0", 31)))));
 

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.PeerGrants;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -37,6 +39,7 @@ final class ReceivedGrantsTest {
     private static final Incarnation SELF = new Incarnation(7);
     private static final Incarnation HOME = new Incarnation(1);
     private static final Incarnation LATER = new Incarnation(2);
+    private static final long ATTACHMENT = 40;
     private static final long SPACE = 5;
     private static final int PAGE = 4096;
     private static final ExtentEpoch PULLED = new ExtentEpoch(0, 3);
@@ -99,13 +102,17 @@ final class ReceivedGrantsTest {
     }
 
     private Grant grant(long space, Node home, Optional<ExtentEpoch> pull, long rkey) {
-        GrantParties parties = new GrantParties(space, home.id(), home.incarnation(), "a", SELF, pull);
+        return grant(space, home, pull.isPresent() ? 0 : ATTACHMENT, pull, rkey);
+    }
+
+    private Grant grant(long space, Node home, long attachment, Optional<ExtentEpoch> pull, long rkey) {
+        GrantParties parties = new GrantParties(space, home.id(), home.incarnation(), "a", SELF, attachment, pull);
         GrantContent content = new GrantContent(List.of(new GrantContent.Range(
                 0, 8 * PAGE, new RemoteAddress(0x7f00_0000_1000L), List.of(new RegionKey("soft0", rkey)))));
         try {
             GrantRequest sealed = new GrantSeal(keys(home.id(), home.incarnation()))
                     .seal(parties, content, node("a", SELF, new PoolInfo(0, PAGE), keys));
-            return new Grant(space, home.id(), home.incarnation(), "a", SELF, pull, sealed.sealed());
+            return new Grant(space, home.id(), home.incarnation(), "a", SELF, attachment, pull, sealed.sealed());
         } catch (GrantException e) {
             throw new IllegalStateException(e);
         }
@@ -125,7 +132,17 @@ final class ReceivedGrantsTest {
     }
 
     private boolean follow(List<SpaceExtents> spaces, List<Node> nodes, Grant... given) {
-        return grants.follow(new Attached(1, 1, List.of(), List.of(), List.of(given), nodes), spaces);
+        return follow(ATTACHMENT, spaces, nodes, given);
+    }
+
+    private boolean follow(long attachment, List<SpaceExtents> spaces, List<Node> nodes, Grant... given) {
+        List<Attached.Held> held = spaces.stream()
+                .map(space -> space.space().id())
+                .distinct()
+                .map(id -> new Attachment(id, "a", SELF, AttachMode.SHARED, attachment))
+                .map(made -> new Attached.Held(made, false, Optional.empty()))
+                .toList();
+        return grants.follow(new Attached(1, 1, held, List.of(), List.of(given), nodes), spaces);
     }
 
     @Test
@@ -175,6 +192,19 @@ final class ReceivedGrantsTest {
         assertEquals(List.of(), installed.get("b"));
         assertFalse(follow(spaces, List.of(home)));
         assertTrue(follow(spaces, List.of(home), grant(home, 12)));
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"));
+    }
+
+    @Test
+    void shouldUseNoGrantOfAnotherAttachmentOfTheNode() {
+        Node home = home("b", HOME, HOME);
+        List<SpaceExtents> spaces = List.of(space("b", HOME));
+        Grant earlier = grant(home, 11);
+        follow(spaces, List.of(home), earlier);
+        assertFalse(follow(ATTACHMENT + 1, spaces, List.of(home), earlier), "its keys are dead");
+        assertEquals(List.of(), installed.get("b"));
+        Grant now = grant(SPACE, home, ATTACHMENT + 1, Optional.empty(), 12);
+        assertTrue(follow(ATTACHMENT + 1, spaces, List.of(home), now));
         assertEquals(List.of("incarnation 1, space"), installed.get("b"));
     }
 
@@ -270,11 +300,13 @@ final class ReceivedGrantsTest {
         Node home = home("b", HOME, HOME);
         List<SpaceExtents> spaces = List.of(space("b", HOME));
         Grant ofAnother = grant(SPACE + 1, home, Optional.empty(), 11);
-        Grant passedOff = new Grant(SPACE, "b", HOME, "a", SELF, Optional.empty(), ofAnother.sealed());
+        Grant passedOff = new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), ofAnother.sealed());
         assertFalse(follow(spaces, List.of(home), passedOff));
         Grant ofPull = grant(SPACE, home, Optional.of(PULLED), 11);
         assertFalse(follow(
-                spaces, List.of(home), new Grant(SPACE, "b", HOME, "a", SELF, Optional.empty(), ofPull.sealed())));
+                spaces,
+                List.of(home),
+                new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), ofPull.sealed())));
         assertEquals(Map.of(), installed);
         assertTrue(follow(spaces, List.of(home), grant(home, 11)));
     }

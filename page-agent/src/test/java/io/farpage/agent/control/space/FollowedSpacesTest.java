@@ -204,7 +204,7 @@ final class FollowedSpacesTest {
     }
 
     private static Attached.Held held(long id, boolean cutOff, SpaceExtents... extents) {
-        Attachment attachment = new Attachment(id, "a", SELF, AttachMode.EXCLUSIVE);
+        Attachment attachment = new Attachment(id, "a", SELF, AttachMode.EXCLUSIVE, 1);
         return new Attached.Held(attachment, cutOff, Stream.of(extents).findFirst());
     }
 

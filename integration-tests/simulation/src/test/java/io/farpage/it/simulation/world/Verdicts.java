@@ -99,13 +99,11 @@ final class Verdicts {
     /**
      * A home has refused a request for its key. A node has nothing under way to frames when it lets them go, and no
      * home revokes its key before that, unless it cuts the node off, or the space is deleted. The key of a pull is
-     * revoked a second after the pull has ended, whether the node that pulls has learned that or not. A grant that a
-     * home publishes late may have the keys of an earlier attachment of the node. The link breaks then, which is a
-     * reason to drop a home.
+     * revoked a second after the pull has ended, whether the node that pulls has learned that or not. The link
+     * breaks then, which is a reason to drop a home.
      */
     void refused(Fabric.Refusal refusal) {
         if (!refusal.isOfPull()
-                && !isCoordinatorExcused()
                 && cutOffUntil.getOrDefault(refusal.by().name(), 0L) < engine.now()
                 && deletions == 0
                 && deletedUntil < engine.now()) {

@@ -1,4 +1,5 @@
 # time limit: 900 s
+# kind: nightly
 # lane: cable
 # devices: rxe1 rxe2
 # Two agents at the two ends of the cable, which their TCP does not use. While RDMA packets get lost on it, as where UDP port 4791 is blocked,

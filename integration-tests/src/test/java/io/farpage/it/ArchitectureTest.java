@@ -1,5 +1,6 @@
 package io.farpage.it;
 
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
@@ -16,6 +17,7 @@ import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.GeneralCodingRules;
+import io.farpage.coordinator.model.Extent;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -235,6 +237,23 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("org.h2..", "io.farpage.coordinator.store..", "io.farpage.coordinator.cluster..")
+                .check(ALL);
+    }
+
+    /** A rebuild puts together what nodes have reported; after that an extent changes by commands alone. */
+    @Test
+    void shouldChangeExtentsByTheirCommandsAlone() {
+        List<String> changes = List.of("join", "withPull", "promote", "drop", "forget", "acknowledged", "withState");
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(
+                        "io.farpage.coordinator.extent",
+                        "io.farpage.coordinator.model",
+                        "io.farpage.coordinator.rebuild")
+                .should()
+                .accessTargetWhere(describe(
+                        "an extent is changed",
+                        call -> call.getTargetOwner().isEquivalentTo(Extent.class) && changes.contains(call.getName())))
                 .check(ALL);
     }
 

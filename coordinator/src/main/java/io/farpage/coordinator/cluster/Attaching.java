@@ -100,7 +100,7 @@ public final class Attaching {
                 Fences.isCutOff(draft, space, attachment),
                 isKnown
                         ? Optional.empty()
-                        : Optional.of(new SpaceExtents(space, draft.index(), Drops.extents(draft, space))));
+                        : Optional.of(new SpaceExtents(space, draft.index(), draft.extents.of(space))));
     }
 
     /**
@@ -111,14 +111,11 @@ public final class Attaching {
         String key = State.idKey(space.id());
         return attachment.equals(before.attachments().get(Attachments.key(space, attachment.node())))
                 && space.equals(before.spaces().get(key))
-                && draft.extents
-                        .find(key)
-                        .equals(Optional.ofNullable(before.extents().get(key)));
+                && draft.extents.isAsIn(before, space);
     }
 
     private static List<String> sources(Draft draft, Pulls.Pull pull) {
-        return draft.extents.find(State.idKey(pull.space())).stream()
-                .flatMap(extents -> extents.list().stream())
+        return draft.extents.of(pull.space()).stream()
                 .filter(extent -> extent.firstPage() == pull.extent().firstPage())
                 .flatMap(extent -> extent.homes().stream())
                 .map(ExtentHome::node)

@@ -113,7 +113,8 @@ public final class Attachments {
             long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
             Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id);
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
-            Pulls.end(draft, space);
+            // What joins is dropped; its frames are zeroed once the node that pulls writes to them no longer.
+            Drops.writerGone(draft, space);
             Optional<Attachment> before = draft.attachments.find(key(space, node));
             if (before.filter(attachment::equals).isEmpty()) {
                 draft.attachments.put(key(space, node), attachment);

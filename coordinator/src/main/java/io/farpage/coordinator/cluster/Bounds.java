@@ -79,9 +79,7 @@ final class Bounds {
     }
 
     private static int extents(Draft draft) {
-        return draft.extents.current().values().stream()
-                .mapToInt(of -> of.list().size())
-                .sum();
+        return draft.extents.rows().stream().mapToInt(of -> of.list().size()).sum();
     }
 
     /** A space with so many extents is about to be made. */

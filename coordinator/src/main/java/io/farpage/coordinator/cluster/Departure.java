@@ -1,7 +1,6 @@
 package io.farpage.coordinator.cluster;
 
-import io.farpage.coordinator.model.EventKind;
-import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
@@ -11,7 +10,6 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
@@ -29,7 +27,7 @@ final class Departure {
         retire(draft, node, RETIRED_KEPT);
         // First, since no fence is needed where the pages are gone.
         for (Space space : draft.spaces.values()) {
-            loseExtents(draft, space, node);
+            draft.extents.change(space, _ -> List.of(new ExtentCommand.Lose(node.id(), node.poolId())));
         }
         // Before releases, since a deletion that this completes leaves some.
         Fences.depart(draft, node);
@@ -58,8 +56,8 @@ final class Departure {
 
     /** Extents whose pages a node has and no other home that is alive. */
     static long lastCopies(Draft draft, Node node) {
-        return draft.extents.values().stream()
-                .flatMap(extents -> extents.list().stream())
+        return draft.extents
+                .all()
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .filter(extent -> extent.homes().stream().anyMatch(home -> isIn(home, node)))
                 .filter(extent -> extent.homes().stream()
@@ -84,41 +82,5 @@ final class Departure {
                 draft.retired.find(node.id()).map(State.Retired::incarnations).orElse(List.of()));
         all.add(node.incarnation());
         draft.retired.put(node.id(), new State.Retired(all.subList(Math.max(0, all.size() - kept), all.size())));
-    }
-
-    private static void loseExtents(Draft draft, Space space, Node node) {
-        String key = State.idKey(space.id());
-        List<Extent> before = draft.extents.find(key).map(State.Extents::list).orElse(List.of());
-        List<Extent> after = before.stream()
-                .map(extent -> without(extent, node.id(), node.poolId()))
-                .toList();
-        if (after.equals(before)) {
-            return;
-        }
-        draft.extents.put(key, new State.Extents(after));
-        boolean anyLost =
-                after.stream().anyMatch(extent -> extent.state() == ExtentState.LOST && !before.contains(extent));
-        if (anyLost) {
-            draft.spaces.put(key, space.withState(ExtentState.LOST));
-        }
-        draft.emit(anyLost ? EventKind.EXTENTS_LOST : EventKind.HOMES_CHANGED, Optional.of(node.id()), space);
-    }
-
-    /** An extent after the memory of a node is gone: with one home less, or lost with the last one. */
-    private static Extent without(Extent extent, String node, Incarnation pool) {
-        Extent now = extent.acknowledged(
-                former -> former.node().equals(node) && former.incarnation().equals(pool));
-        Optional<ExtentHome> joining = extent.joining()
-                .filter(home -> home.node().equals(node) && home.incarnation().equals(pool));
-        if (joining.isPresent()) {
-            return now.forget(joining.get());
-        }
-        Optional<ExtentHome> gone = extent.homes().stream()
-                .filter(home -> home.node().equals(node) && home.incarnation().equals(pool))
-                .findFirst();
-        if (gone.isEmpty() || extent.state() == ExtentState.LOST) {
-            return now;
-        }
-        return extent.homes().size() > 1 ? now.forget(gone.get()) : now.withState(ExtentState.LOST);
     }
 }

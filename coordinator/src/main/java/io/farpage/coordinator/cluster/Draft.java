@@ -45,7 +45,8 @@ final class Draft {
     private int entries;
     final Rows<Region> regions;
     final Rows<Space> spaces;
-    final Rows<State.Extents> extents;
+    private final Rows<State.Extents> extentRows;
+    final ExtentTable extents;
     final Rows<Release> releases;
     final Rows<Attachment> attachments;
     final Rows<Fence> fences;
@@ -63,12 +64,14 @@ final class Draft {
         entries = before.soft().entries();
         regions = Rows.soft(Table.REGIONS, before.soft().regions());
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
-        extents = Rows.indexed(Table.EXTENTS, before.extents(), before.derived().hosted(), changes);
+        extentRows =
+                Rows.indexed(Table.EXTENTS, before.extents(), before.derived().hosted(), changes);
         releases = Rows.durable(Table.RELEASES, before.releases(), changes);
         attachments = Rows.indexed(
                 Table.ATTACHMENTS, before.attachments(), before.derived().attached(), changes);
         fences = Rows.indexed(Table.FENCES, before.fences(), before.derived().cutOff(), changes);
         drains = Rows.durable(Table.DRAINS, before.drains(), changes);
+        extents = new ExtentTable(this, extentRows);
     }
 
     /** Of the last event. */
@@ -234,11 +237,11 @@ final class Draft {
                 retired.finished(),
                 new State.Published(endpoints.finished(), offers.finished(), entries, regions.finished()),
                 spaces.finished(),
-                extents.finished(),
+                extentRows.finished(),
                 releases.finished(),
                 attachments.finished(),
                 fences.finished(),
                 drains.finished(),
-                new State.Derived(extents.index(), attachments.index(), fences.index()));
+                new State.Derived(extentRows.index(), attachments.index(), fences.index()));
     }
 }

@@ -104,7 +104,7 @@ public final class Drains {
     }
 
     private static List<Extent> held(Draft draft, Space space, Node node) {
-        return Drops.extents(draft, space).stream()
+        return draft.extents.of(space).stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .filter(extent -> extent.places()
                         .anyMatch(place -> place.node().equals(node.id())

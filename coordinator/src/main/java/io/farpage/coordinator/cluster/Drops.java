@@ -1,10 +1,9 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.DropRequest;
-import io.farpage.coordinator.model.DroppedHome;
-import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -13,17 +12,13 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Drops homes from extents that have several. The node that has the space exclusively is its only writer: it finds a
@@ -45,14 +40,8 @@ public final class Drops {
         ledger.change(draft -> {
             Space space = requireWriter(draft, idOrName, node, request.incarnation());
             requireRunning(draft, node);
-            List<Extent> after = new ArrayList<>(extents(draft, space));
-            for (ExtentEpoch named : request.extents()) {
-                int at = indexOf(after, space, named);
-                Extent extent = inEpoch(after.get(at), space, named);
-                after.set(at, extent.drop(home(extent, space, request)));
-            }
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            draft.emit(EventKind.HOMES_CHANGED, Optional.of(request.home()), space);
+            draft.extents.change(
+                    space, request.extents(), extent -> List.of(new ExtentCommand.Drop(home(extent, space, request))));
             return space;
         });
     }
@@ -66,17 +55,6 @@ public final class Drops {
                                     + " lease, then say it again if it still holds")
                             .formatted(node));
         }
-    }
-
-    /** Refuses an extent that is in another epoch than named. */
-    static Extent inEpoch(Extent extent, Space space, ExtentEpoch named) {
-        if (extent.epochNumber() != named.epoch()) {
-            throw ProblemException.conflict(
-                    "stale-epoch",
-                    "the extent at page %d of space '%s' is in epoch %d, not %d; read the extents again"
-                            .formatted(named.firstPage(), space.name(), extent.epochNumber(), named.epoch()));
-        }
-        return extent;
     }
 
     private static ExtentHome home(Extent extent, Space space, DropRequest request) {
@@ -105,26 +83,20 @@ public final class Drops {
      * is kept: a home whose lease runs, if there is one.
      */
     static void keepOne(Draft draft, Space space) {
-        List<Extent> after = new ArrayList<>();
-        Set<String> dropped = new LinkedHashSet<>();
-        for (Extent extent : extents(draft, space)) {
-            Extent left = extent;
-            if (extent.state() != ExtentState.LOST) {
-                ExtentHome kept = Collections.min(
-                        extent.homes(), Comparator.comparing(home -> Fences.isFailed(draft, home.node())));
-                for (ExtentHome home : extent.homes()) {
-                    if (!home.equals(kept)) {
-                        left = left.drop(home);
-                        dropped.add(home.node());
-                    }
-                }
-            }
-            after.add(left);
-        }
-        if (!dropped.isEmpty()) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-        }
+        draft.extents.change(
+                space,
+                extent -> extent.state() == ExtentState.LOST ? List.of() : dropAllBut(kept(draft, extent), extent));
+    }
+
+    private static ExtentHome kept(Draft draft, Extent extent) {
+        return Collections.min(extent.homes(), Comparator.comparing(home -> Fences.isFailed(draft, home.node())));
+    }
+
+    private static List<ExtentCommand> dropAllBut(ExtentHome kept, Extent extent) {
+        return extent.homes().stream()
+                .filter(home -> !home.equals(kept))
+                .<ExtentCommand>map(ExtentCommand.Drop::new)
+                .toList();
     }
 
     /**
@@ -136,10 +108,11 @@ public final class Drops {
             Space space = requireWriter(draft, idOrName, node, ack.incarnation());
             Map<Long, Long> epochs = ack.extents().stream()
                     .collect(Collectors.toMap(ExtentEpoch::firstPage, ExtentEpoch::epoch, Math::max));
-            giveBack(
-                    draft,
+            draft.extents.change(
                     space,
-                    extent -> former -> former.epoch() <= epochs.getOrDefault(extent.firstPage(), Long.MIN_VALUE));
+                    extent -> Optional.ofNullable(epochs.get(extent.firstPage())).stream()
+                            .<ExtentCommand>map(ExtentCommand.GiveBack::new)
+                            .toList());
             return space;
         });
     }
@@ -150,66 +123,18 @@ public final class Drops {
      */
     static void writerGone(Draft draft, Space space) {
         if (Attachments.of(draft, space).isEmpty()) {
-            dropJoining(draft, space);
-            giveBackAll(draft, space);
+            draft.extents.change(space, Drops::endAll);
         }
     }
 
-    /** Drops the homes that join a space: the node that copied the pages does so no more. */
-    private static void dropJoining(Draft draft, Space space) {
-        List<Extent> before = extents(draft, space);
-        List<Extent> after = before.stream()
-                .map(extent -> extent.joining().map(extent::drop).orElse(extent))
-                .toList();
-        if (!after.equals(before)) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-        }
+    private static List<ExtentCommand> endAll(Extent extent) {
+        Stream<ExtentCommand> drop = extent.joining().stream().map(ExtentCommand.Drop::new);
+        return Stream.concat(drop, Stream.of(ExtentCommand.GiveBack.ALL)).toList();
     }
 
     /** Has the frames of all dropped homes zeroed, of a space that no node can write to. */
     static void giveBackAll(Draft draft, Space space) {
-        giveBack(draft, space, _ -> _ -> true);
-    }
-
-    private static void giveBack(Draft draft, Space space, Function<Extent, Predicate<DroppedHome>> which) {
-        List<Extent> before = extents(draft, space);
-        if (before.stream().allMatch(extent -> extent.droppedHomes().isEmpty())) {
-            return;
-        }
-        Set<String> homes = new LinkedHashSet<>();
-        List<Extent> after = new ArrayList<>();
-        for (Extent extent : before) {
-            Predicate<DroppedHome> free = which.apply(extent);
-            extent.droppedHomes().stream()
-                    .filter(free)
-                    .forEach(former -> Spaces.release(draft, space, extent, former.home(), false)
-                            .ifPresent(homes::add));
-            after.add(extent.acknowledged(free));
-        }
-        if (!after.equals(before)) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            homes.forEach(home -> {
-                draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space);
-                draft.emit(EventKind.RELEASES_PENDING, home);
-            });
-        }
-    }
-
-    static List<Extent> extents(Draft draft, Space space) {
-        return draft.extents
-                .find(State.idKey(space.id()))
-                .map(State.Extents::list)
-                .orElse(List.of());
-    }
-
-    static int indexOf(List<Extent> extents, Space space, ExtentEpoch named) {
-        for (int i = 0; i < extents.size(); i++) {
-            if (extents.get(i).firstPage() == named.firstPage()) {
-                return i;
-            }
-        }
-        throw ProblemException.notFound(
-                "space '%s' has no extent that begins at page %d".formatted(space.name(), named.firstPage()));
+        draft.extents.change(space, _ -> List.of(ExtentCommand.GiveBack.ALL));
     }
 
     /** Refuses a node that is not, or not any more, the only one that writes to a space. */

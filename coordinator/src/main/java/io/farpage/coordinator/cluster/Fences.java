@@ -1,5 +1,6 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
@@ -12,12 +13,9 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
@@ -83,10 +81,7 @@ final class Fences {
         if (!of(draft, space, attachment).isEmpty()) {
             return;
         }
-        for (Extent extent : draft.extents
-                .find(State.idKey(space.id()))
-                .map(State.Extents::list)
-                .orElse(List.of())) {
+        for (Extent extent : draft.extents.of(space)) {
             extent.places()
                     .flatMap(place -> owner(draft, place).stream())
                     .map(home -> new Fence(
@@ -181,26 +176,18 @@ final class Fences {
                 || !Attachments.of(draft, space).stream().allMatch(each -> isCutOff(draft, space, each))) {
             return false;
         }
-        List<Extent> before = Drops.extents(draft, space);
-        List<Extent> after = new ArrayList<>();
-        Set<String> dropped = new TreeSet<>();
-        for (Extent extent : before) {
-            Extent left = extent;
-            for (ExtentHome home : extent.homes()) {
-                if (awaited.contains(home.node())) {
-                    if (extent.state() == ExtentState.LOST || !hasAnother(draft, extent, awaited)) {
-                        return false;
-                    }
-                    left = left.drop(home);
-                    dropped.add(home.node());
-                }
+        for (Extent extent : draft.extents.of(space)) {
+            boolean isHeld = extent.homes().stream().anyMatch(home -> awaited.contains(home.node()));
+            if (isHeld && (extent.state() == ExtentState.LOST || !hasAnother(draft, extent, awaited))) {
+                return false;
             }
-            after.add(left);
         }
-        if (!dropped.isEmpty()) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-        }
+        draft.extents.change(
+                space,
+                extent -> extent.homes().stream()
+                        .filter(home -> awaited.contains(home.node()))
+                        .<ExtentCommand>map(ExtentCommand.Drop::new)
+                        .toList());
         return true;
     }
 

@@ -36,11 +36,7 @@ final class FreeSpace {
     static FreeSpace of(Node node, Draft draft) {
         FreeSpace room = new FreeSpace(node);
         for (Space space : draft.spaces.values()) {
-            draft.extents
-                    .find(State.idKey(space.id()))
-                    .map(State.Extents::list)
-                    .orElse(List.of())
-                    .forEach(extent -> room.use(extent, space.pageSize()));
+            draft.extents.of(space).forEach(extent -> room.use(extent, space.pageSize()));
         }
         room.use(draft.releases.under(node.id() + "/"));
         return room;
@@ -55,10 +51,7 @@ final class FreeSpace {
             rooms.put(node.id(), room);
         }
         for (Space space : draft.spaces.values()) {
-            for (Extent extent : draft.extents
-                    .find(State.idKey(space.id()))
-                    .map(State.Extents::list)
-                    .orElse(List.of())) {
+            for (Extent extent : draft.extents.of(space)) {
                 extent.places()
                         .map(ExtentHome::node)
                         .distinct()

@@ -62,7 +62,7 @@ public final class Hosting {
         Draft draft = new Draft(now.state());
         draft.requireNode(node);
         List<SpaceExtents> spaces = draft.hostedBy(node).stream()
-                .map(space -> new SpaceExtents(space, draft.index(), Drops.extents(draft, space)))
+                .map(space -> new SpaceExtents(space, draft.index(), draft.extents.of(space)))
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
                 .flatMap(each -> Attachments.of(draft, each.space()).stream())
@@ -101,7 +101,7 @@ public final class Hosting {
 
     /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
     static Set<String> homes(Draft draft, Space space) {
-        return homes(Drops.extents(draft, space));
+        return homes(draft.extents.of(space));
     }
 
     static Set<String> homes(List<Extent> extents) {

@@ -66,8 +66,8 @@ final class Placement {
         if (copies == 1) {
             return Set.of();
         }
-        return draft.extents.values().stream()
-                .flatMap(extents -> extents.list().stream())
+        return draft.extents
+                .all()
                 .filter(extent -> extent.homes().size() == copies && extent.state() == ExtentState.OK)
                 .map(extent -> extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet()))
                 .collect(Collectors.toSet());

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -11,11 +12,8 @@ import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -46,7 +44,7 @@ final class Pulls {
     static Stream<Pull> of(Draft draft, Space space) {
         return space.deleting()
                 ? Stream.empty()
-                : Drops.extents(draft, space).stream()
+                : draft.extents.of(space).stream()
                         .filter(Pulls::isRunning)
                         .flatMap(extent -> of(draft, space, extent).stream());
     }
@@ -69,8 +67,7 @@ final class Pulls {
 
     /** Whether a home is one of those that a pull reads from. */
     static boolean readsFrom(Draft draft, Pull pull, String home) {
-        return draft.extents.find(State.idKey(pull.space())).stream()
-                .flatMap(extents -> extents.list().stream())
+        return draft.extents.of(pull.space()).stream()
                 .filter(extent -> ExtentEpoch.of(extent).equals(pull.extent()))
                 .flatMap(extent -> extent.homes().stream())
                 .anyMatch(place -> place.node().equals(home));
@@ -83,20 +80,8 @@ final class Pulls {
 
     /** The extents that the homes that join them may pull from now on, of those that the attached node names. */
     static Space allow(Draft draft, Space space, List<ExtentEpoch> named) {
-        List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
-        Set<String> begins = new HashSet<>();
-        for (ExtentEpoch each : named) {
-            int at = Drops.indexOf(after, space, each);
-            Extent extent = Drops.inEpoch(after.get(at), space, each);
-            if (isAwaited(extent)) {
-                after.set(at, extent.withPull(PullState.RUNNING));
-                extent.joining().map(ExtentHome::node).ifPresent(begins::add);
-            }
-        }
-        if (!begins.isEmpty()) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            begins.forEach(node -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space));
-        }
+        draft.extents.change(
+                space, named, extent -> isAwaited(extent) ? List.of(new ExtentCommand.AllowPull()) : List.of());
         return space;
     }
 
@@ -110,17 +95,6 @@ final class Pulls {
     /** Whether the node that pulls an extent can do so no longer, or is to be emptied itself. */
     static boolean isDead(Draft draft, ExtentHome joining) {
         return owner(draft, joining).filter(node -> Rooms.isUsable(draft, node)).isEmpty();
-    }
-
-    /**
-     * A node attaches: what joins is dropped, and its frames are zeroed once the node that pulled writes to them no
-     * longer.
-     */
-    static void end(Draft draft, Space space) {
-        List<String> pulling =
-                of(draft, space).map(pull -> pull.to().id()).distinct().toList();
-        Drops.writerGone(draft, space);
-        pulling.forEach(node -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space));
     }
 
     /**
@@ -143,15 +117,13 @@ final class Pulls {
      */
     static Extent require(Draft draft, Space space, String node, Incarnation incarnation, ExtentEpoch named) {
         Node known = draft.requireNode(node, incarnation);
-        List<Extent> extents = Drops.extents(draft, space);
-        Extent extent = extents.get(Drops.indexOf(extents, space, named));
         if (space.deleting()) {
             throw ProblemException.conflict(
                     "no-such-home",
                     "node '%s' does not join space '%s' (id %d), which is being deleted"
                             .formatted(node, space.name(), space.id()));
         }
-        Drops.inEpoch(extent, space, named);
+        Extent extent = draft.extents.require(space, named);
         if (isAwaited(extent)) {
             throw ProblemException.conflict(
                     "not-begun",

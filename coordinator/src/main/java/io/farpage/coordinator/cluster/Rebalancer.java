@@ -112,7 +112,7 @@ public final class Rebalancer {
         Map<String, Long> held = new HashMap<>();
         Map<String, Long> used = new HashMap<>();
         for (Space space : view.spaces.values()) {
-            for (Extent extent : Drops.extents(view, space)) {
+            for (Extent extent : view.extents.of(space)) {
                 long bytes = extent.count() * space.pageSize();
                 extent.places()
                         .filter(place -> isCurrent(view, place.node(), place.incarnation()))
@@ -153,7 +153,7 @@ public final class Rebalancer {
             Optional<String> writer = space.deleting()
                     ? Optional.empty()
                     : Repairs.writer(view, space).map(Attachment::node);
-            for (Extent extent : Drops.extents(view, space)) {
+            for (Extent extent : view.extents.of(space)) {
                 if (extent.state() == ExtentState.OK) {
                     pieces.add(piece(view, space, extent, writer));
                 }

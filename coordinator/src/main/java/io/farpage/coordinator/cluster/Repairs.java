@@ -1,5 +1,7 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.extent.ExtentCommand;
+import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -134,18 +137,28 @@ public final class Repairs {
     private record Plan(State of, List<SpacePlan> spaces) {}
 
     /**
-     * The extents of a space as they are to be, if it is as it was.
+     * What happens to the extents of a space, if it is as it was.
      *
+     * @param commands by the first page of an extent
      * @param places where homes join, each with its bytes
-     * @param told the homes that join, or join no more
      */
     private record SpacePlan(
             Space space,
             Optional<Attachment> writer,
             List<Extent> before,
-            List<Extent> after,
-            Map<ExtentHome, Long> places,
-            Set<String> told) {}
+            Map<Long, ExtentCommand> commands,
+            Map<ExtentHome, Long> places) {
+        List<ExtentCommand> of(Extent extent) {
+            return Optional.ofNullable(commands.get(extent.firstPage())).stream()
+                    .toList();
+        }
+
+        List<Extent> after() {
+            return before.stream()
+                    .map(extent -> of(extent).stream().reduce(extent, ExtentLife::apply, (_, last) -> last))
+                    .toList();
+        }
+    }
 
     private Optional<Plan> plan(State now) {
         Draft view = new Draft(now);
@@ -200,10 +213,7 @@ public final class Repairs {
                 continue;
             }
             Space space = each.space();
-            if (!each.after().equals(each.before())) {
-                draft.extents.put(State.idKey(space.id()), new State.Extents(each.after()));
-            }
-            each.told().forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+            draft.extents.change(space, each::of);
             if (mayGiveBack(draft, space)) {
                 Drops.giveBackAll(draft, space);
             }
@@ -216,7 +226,7 @@ public final class Repairs {
     private static boolean isCurrent(Draft draft, SpacePlan plan) {
         Space space = plan.space();
         return draft.spaces.find(State.idKey(space.id())).filter(space::equals).isPresent()
-                && Drops.extents(draft, space).equals(plan.before())
+                && draft.extents.of(space).equals(plan.before())
                 && (plan.writer().isEmpty()
                         ? Pulls.isUnattended(draft, space)
                         : writer(draft, space).equals(plan.writer()));
@@ -260,8 +270,7 @@ public final class Repairs {
         }
         // A pull under a guest begins when the guest's agent notes what it writes.
         PullState begins = unattended ? PullState.RUNNING : PullState.AWAITED;
-        List<Extent> before = Drops.extents(view, space);
-        List<Extent> after = new ArrayList<>(before);
+        List<Extent> before = view.extents.of(space);
         int left = JOINING_AT_ONCE
                 - (int) before.stream()
                         .filter(extent -> extent.joining().isPresent())
@@ -269,13 +278,12 @@ public final class Repairs {
         left = Math.min(left, most);
         Set<String> failed = failedFor(space);
         Map<ExtentHome, Long> places = new HashMap<>();
-        Set<String> told = new HashSet<>();
-        for (int i = 0; i < before.size(); i++) {
-            Extent extent = before.get(i);
+        Map<Long, ExtentCommand> commands = new HashMap<>();
+        for (Extent extent : before) {
             if (isJoiningInVain(view, space, extent)) {
-                ExtentHome joining = extent.joining().orElseThrow();
-                after.set(i, extent.drop(joining));
-                told.add(joining.node());
+                commands.put(
+                        extent.firstPage(),
+                        new ExtentCommand.Drop(extent.joining().orElseThrow()));
                 continue;
             }
             List<ExtentHome> beside = beside(view, space, extent);
@@ -286,19 +294,18 @@ public final class Repairs {
             Optional<ExtentHome> home =
                     new NewHome(view, rooms, extent, beside, space.pageSize()).choose(new Avoided(failed, target));
             if (home.isPresent()) {
-                after.set(i, extent.join(home.get(), begins));
+                commands.put(extent.firstPage(), new ExtentCommand.Join(home.get(), begins));
                 long bytes = extent.count() * space.pageSize();
                 rooms.take(home.get(), bytes);
                 places.put(home.get(), bytes);
-                told.add(home.get().node());
                 left--;
             }
         }
-        boolean gives = mayGiveBack(view, space)
-                && after.stream().anyMatch(extent -> !extent.droppedHomes().isEmpty());
-        return told.isEmpty() && !gives
+        boolean isDropped = commands.values().stream().anyMatch(ExtentCommand.Drop.class::isInstance)
+                || before.stream().anyMatch(extent -> !extent.droppedHomes().isEmpty());
+        return commands.isEmpty() && !(isDropped && mayGiveBack(view, space))
                 ? Optional.empty()
-                : Optional.of(new SpacePlan(space, writer, before, after, places, told));
+                : Optional.of(new SpacePlan(space, writer, before, commands, places));
     }
 
     /** The nodes that a home must not join on. */
@@ -319,7 +326,7 @@ public final class Repairs {
     }
 
     private boolean needsChange(Draft draft, Space space) {
-        return Drops.extents(draft, space).stream()
+        return draft.extents.of(space).stream()
                 .anyMatch(extent -> needsHome(space, extent, beside(draft, space, extent))
                         || isJoiningInVain(draft, space, extent)
                         || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)));
@@ -436,20 +443,14 @@ public final class Repairs {
         settling.merge(report.space(), 1, Integer::sum);
         return ledger.change(draft -> {
             Space space = draft.requireSpace(Long.toString(report.space()));
-            Extent extent = Pulls.require(draft, space, node, report.incarnation(), report.extent());
-            List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
-            after.set(
-                    after.indexOf(extent),
-                    report.failure().isEmpty()
-                            ? extent.withPull(PullState.DONE)
-                            : extent.drop(extent.joining().orElseThrow()));
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            if (report.failure().isEmpty() && Pulls.isUnattended(draft, space)) {
+            Pulls.require(draft, space, node, report.incarnation(), report.extent());
+            boolean isPulled = report.failure().isEmpty();
+            draft.extents.change(space, List.of(report.extent()), extent -> isPulled ? finish(extent) : drop(extent));
+            boolean isHome = isPulled && Pulls.isUnattended(draft, space);
+            if (isHome) {
                 promote(draft, space, List.of(report.extent()));
-                return true;
             }
-            draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space);
-            return false;
+            return isHome;
         });
     }
 
@@ -461,27 +462,27 @@ public final class Repairs {
         settling.computeIfPresent(space, (_, count) -> count == 1 ? null : count - 1);
     }
 
+    /** A report that comes again says nothing new. */
+    private static List<ExtentCommand> finish(Extent extent) {
+        return isPulling(extent) ? List.of(new ExtentCommand.FinishPull()) : List.of();
+    }
+
+    private static List<ExtentCommand> drop(Extent extent) {
+        return List.of(new ExtentCommand.Drop(extent.joining().orElseThrow()));
+    }
+
     private Space promote(Draft draft, Space space, List<ExtentEpoch> extents) {
-        List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
-        Set<String> fresh = new HashSet<>();
-        Set<String> gone = new HashSet<>();
-        for (ExtentEpoch named : extents) {
-            int at = Drops.indexOf(after, space, named);
-            Extent extent = Drops.inEpoch(after.get(at), space, named);
+        Set<String> fresh = new TreeSet<>();
+        draft.extents.change(space, extents, extent -> {
             ExtentHome joining = extent.joining()
                     .filter(_ -> !isPulling(extent) && !isJoiningInVain(draft, space, extent))
                     .orElseThrow(() -> ProblemException.conflict(
                             "no-such-home",
                             "no home joins the extent at page %d of space '%s'"
                                     .formatted(extent.firstPage(), space.name())));
-            List<ExtentHome> replaced = replaced(draft, space, extent);
-            after.set(at, extent.promote(replaced));
             fresh.add(joining.node());
-            replaced.forEach(home -> gone.add(home.node()));
-        }
-        draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-        gone.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-        fresh.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+            return List.of(new ExtentCommand.Promote(replaced(draft, space, extent)));
+        });
         fresh.forEach(home -> draft.emit(EventKind.EXTENTS_REPAIRED, Optional.of(home), space));
         return space;
     }

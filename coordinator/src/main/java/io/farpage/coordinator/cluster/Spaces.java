@@ -121,7 +121,7 @@ public final class Spaces {
                     .withReplicas(copies)
                     .withCreation(creation);
             draft.spaces.put(State.idKey(id), space);
-            draft.extents.put(State.idKey(id), new State.Extents(extents));
+            draft.extents.create(space, extents);
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
         });
@@ -266,11 +266,11 @@ public final class Spaces {
             return;
         }
         Set<String> homes = new LinkedHashSet<>();
-        for (Extent extent : draft.extents.find(key).map(State.Extents::list).orElse(List.of())) {
+        for (Extent extent : draft.extents.of(space)) {
             homes.addAll(release(draft, space, extent));
         }
         draft.spaces.remove(key);
-        draft.extents.remove(key);
+        draft.extents.remove(space);
         draft.emit(EventKind.SPACE_DELETED, Optional.empty(), space);
         homes.forEach(home -> draft.emit(EventKind.RELEASES_PENDING, home));
     }

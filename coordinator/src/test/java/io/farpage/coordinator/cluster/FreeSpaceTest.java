@@ -53,9 +53,7 @@ final class FreeSpaceTest {
         with.membership.register("a", Fixture.node(1, POOL));
         Space space = with.spaces.create(SpaceRequest.of("vm", 5 * PAGE));
         with.ledger.change(draft -> {
-            draft.extents.put(
-                    State.idKey(space.id()),
-                    new State.Extents(List.of(extent(0, 4, 0), extent(4, 1, PAGE), extent(5, 1, 0))));
+            draft.extents.create(space, List.of(extent(0, 4, 0), extent(4, 1, PAGE), extent(5, 1, 0)));
             return space;
         });
         assertEquals(List.of(new FreeSpace.Gap(4 * PAGE, 4 * PAGE)), room(1).gaps(PAGE));

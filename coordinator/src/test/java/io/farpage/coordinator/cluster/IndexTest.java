@@ -96,8 +96,7 @@ class IndexTest {
         Space space = new Space(id, "space-" + id, PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false);
         ExtentHome place = new ExtentHome(home, new Incarnation(1), id * PAGE);
         draft.spaces.put(State.idKey(id), space);
-        draft.extents.put(
-                State.idKey(id), new State.Extents(List.of(new Extent(0, 1, List.of(place), ExtentState.OK))));
+        draft.extents.create(space, List.of(new Extent(0, 1, List.of(place), ExtentState.OK)));
         Fence fence = new Fence("b", new Incarnation(1), id, "c", new Incarnation(3), false);
         draft.fences.put(Fences.key(fence), fence);
         draft.attachments.put(

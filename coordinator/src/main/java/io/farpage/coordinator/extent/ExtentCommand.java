@@ -1,0 +1,56 @@
+package io.farpage.coordinator.extent;
+
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PullState;
+import java.util.List;
+
+/** What may happen to an extent. Policies propose commands, and {@link ExtentLife} carries them out. */
+public sealed interface ExtentCommand {
+
+    /**
+     * A pool joins, to pull the pages from the homes. Only where no home joins yet, no page is lost, and the node has
+     * no other place in the extent.
+     *
+     * @param begins {@link PullState#RUNNING} if no node can write to the space; {@link PullState#AWAITED} if the
+     *     writer first has to note what it writes
+     */
+    record Join(ExtentHome home, PullState begins) implements ExtentCommand {}
+
+    /** The writer notes what it writes, so the pool that joins may pull. Only of an awaited pull. */
+    record AllowPull() implements ExtentCommand {}
+
+    /** The pool that joins has pulled all pages; it may lack what was written meanwhile. Only of a running pull. */
+    record FinishPull() implements ExtentCommand {}
+
+    /**
+     * The pool that joins has all pages and becomes a home. Only after its pull.
+     *
+     * @param replaced homes that it takes the places of; they are dropped
+     */
+    record Promote(List<ExtentHome> replaced) implements ExtentCommand {
+        /** Copies the list. */
+        public Promote {
+            replaced = List.copyOf(replaced);
+        }
+    }
+
+    /**
+     * A home, or the pool that joins, is one no longer. WRITEs to it may be under way, so its frames stay reserved. The
+     * last home is never dropped, and no home of an extent whose pages are lost.
+     */
+    record Drop(ExtentHome home) implements ExtentCommand {}
+
+    /** No WRITE is under way to the frames that were dropped up to an epoch: they are given back. */
+    record GiveBack(long epoch) implements ExtentCommand {
+        /** All frames that were dropped. */
+        public static final GiveBack ALL = new GiveBack(Long.MAX_VALUE);
+    }
+
+    /** The memory of a pool is gone, and with it a home, what joins, or frames that were dropped. */
+    record Lose(String node, Incarnation pool) implements ExtentCommand {
+        boolean isOf(ExtentHome place) {
+            return place.node().equals(node) && place.incarnation().equals(pool);
+        }
+    }
+}

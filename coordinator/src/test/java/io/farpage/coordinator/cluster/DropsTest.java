@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -20,6 +21,7 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -146,6 +148,24 @@ class DropsTest {
         assertEquals(1, extents().getFirst().epochNumber());
         assertTrue(refusedAs("stale-epoch", () -> drop(homes.getFirst(), 0)));
         assertTrue(refusedAs("no-such-home", () -> drop(homes.getFirst(), 1)));
+    }
+
+    /** Each looks at what it must do as a home, and the writer at where its pages are. */
+    @Test
+    void shouldTellTheDroppedHomeAndNotTheOneThatStays() throws Exception {
+        threeHomesAndAWriter();
+        with.spaces.create(mirrored("vm", 4, 2));
+        attach(AttachMode.EXCLUSIVE);
+        List<ExtentHome> homes = extents().getFirst().homes();
+        long before =
+                with.ledger.events().after(0, Duration.ZERO).events().getLast().index();
+        drop(homes.get(1), 0);
+        assertEquals(
+                List.of(homes.get(1).node()),
+                with.ledger.events().after(before, Duration.ZERO).events().stream()
+                        .filter(event -> event.kind() == EventKind.HOMES_CHANGED)
+                        .map(event -> event.node().orElseThrow())
+                        .toList());
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -88,6 +89,22 @@ final class RemoteHomesTest {
         map = onPool(100);
         homes.refresh();
         assertEquals(first.number(), home(0).number());
+    }
+
+    /** An earlier map may name the pool that this node had before: what is there now is of other pages. */
+    @Test
+    void shouldReadFromTheOtherHomeWhenThisNodeHasAnotherPoolByNow() {
+        SpaceMap.Copy other = new SpaceMap.Copy("b", 1, 0);
+        map = new SpaceMap(
+                "s",
+                1,
+                8,
+                PAGE,
+                List.of(new SpaceMap.Extent(
+                        0, 8, "a", 7, 0, false, List.of(other), 0, Optional.empty(), SpaceMap.Pull.NONE)));
+        homes.refresh();
+        assertEquals("b", home(0).link().peer());
+        assertFalse(homes.isLost(0), "the other home has the pages");
     }
 
     /** A home that left the map has transfers under way, and comes back. */

@@ -117,7 +117,7 @@ public final class Drains {
             return "the space is being deleted";
         }
         boolean unattended = Pulls.isUnattended(draft, space);
-        if (!unattended && Repairs.writer(draft, space).isEmpty()) {
+        if (!unattended && RepairPolicy.writer(draft, space).isEmpty()) {
             return attachedWithout(draft, space);
         }
         long joining =
@@ -126,7 +126,7 @@ public final class Drains {
             return "%d are being copied by the nodes that they move to".formatted(joining);
         }
         return held.stream()
-                .filter(extent -> Repairs.needsHome(draft, space, extent))
+                .filter(extent -> RepairPolicy.needsHome(draft, space, extent))
                 .findFirst()
                 .map(extent -> Pulls.hasSource(draft, extent)
                         ? obstacle(draft, space, extent)
@@ -138,7 +138,7 @@ public final class Drains {
     }
 
     private static String obstacle(Draft draft, Space space, Extent extent) {
-        NewHome home = new NewHome(draft, new Rooms(draft), extent, Repairs.kept(draft, extent), space.pageSize());
+        NewHome home = new NewHome(draft, new Rooms(draft), extent, RepairPolicy.kept(draft, extent), space.pageSize());
         if (home.choose(_ -> false).isEmpty()) {
             return home.obstacle();
         }

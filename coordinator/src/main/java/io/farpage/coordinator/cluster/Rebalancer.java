@@ -152,7 +152,7 @@ public final class Rebalancer {
         for (Space space : view.spaces.values()) {
             Optional<String> writer = space.deleting()
                     ? Optional.empty()
-                    : Repairs.writer(view, space).map(Attachment::node);
+                    : RepairPolicy.writer(view, space).map(Attachment::node);
             for (Extent extent : view.extents.of(space)) {
                 if (extent.state() == ExtentState.OK) {
                     pieces.add(piece(view, space, extent, writer));
@@ -169,7 +169,7 @@ public final class Rebalancer {
                 && !moves.rests(space.id(), extent)
                 && extent.joining().isEmpty()
                 && extent.homes().size() == space.copies()
-                && Repairs.kept(view, extent).size() == space.copies();
+                && RepairPolicy.kept(view, extent).size() == space.copies();
         Set<String> barred = Stream.concat(
                         extent.droppedHomes().stream()
                                 .map(former -> former.home().node()),

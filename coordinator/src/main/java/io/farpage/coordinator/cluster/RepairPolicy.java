@@ -1,0 +1,239 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.extent.ExtentCommand;
+import io.farpage.coordinator.extent.ExtentLife;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PullState;
+import io.farpage.coordinator.model.Space;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * Which homes join, and which are dropped: what is proposed for an extent, by the homes that its space asks for, the
+ * nodes that have failed or are drained, and the {@link Moves}. Changes nothing. {@link #propose} is for one thread;
+ * the others are for any.
+ */
+final class RepairPolicy {
+
+    /**
+     * Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted.
+     */
+    private static final int JOINING_AT_ONCE = 16;
+
+    private final Moves moves;
+    private final Absences absences;
+
+    RepairPolicy(Moves moves, Absences absences) {
+        this.moves = moves;
+        this.absences = absences;
+    }
+
+    /**
+     * What happens to the extents of a space, if it is as it was.
+     *
+     * @param commands by the first page of an extent
+     * @param places where homes join, each with its bytes
+     */
+    record SpacePlan(
+            Space space,
+            Optional<Attachment> writer,
+            List<Extent> before,
+            Map<Long, ExtentCommand> commands,
+            Map<ExtentHome, Long> places) {
+        List<ExtentCommand> of(Extent extent) {
+            return Optional.ofNullable(commands.get(extent.firstPage())).stream()
+                    .toList();
+        }
+
+        List<Extent> after() {
+            return before.stream()
+                    .map(extent -> of(extent).stream().reduce(extent, ExtentLife::apply, (_, last) -> last))
+                    .toList();
+        }
+    }
+
+    /**
+     * What a proposal for a space keeps to.
+     *
+     * @param most homes that may join
+     * @param avoided nodes that a home of a space must not join on
+     * @param givesBack whether frames of a space's dropped homes may be given back
+     */
+    record Limits(int most, Function<Space, Set<String>> avoided, Predicate<Space> givesBack) {}
+
+    /**
+     * What is to happen to a space; empty if nothing is. Takes the places of the homes that join from the rooms.
+     *
+     * @param rooms as of the view
+     */
+    Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
+        if (space.deleting() || !needsChange(view, space)) {
+            return Optional.empty();
+        }
+        Optional<Attachment> writer = writer(view, space);
+        boolean unattended = Pulls.isUnattended(view, space);
+        if (!unattended && writer.isEmpty()) {
+            return Optional.empty();
+        }
+        // A pull under a guest begins when the guest's agent notes what it writes.
+        PullState begins = unattended ? PullState.RUNNING : PullState.AWAITED;
+        List<Extent> before = view.extents.of(space);
+        int left = JOINING_AT_ONCE
+                - (int) before.stream()
+                        .filter(extent -> extent.joining().isPresent())
+                        .count();
+        left = Math.min(left, limits.most());
+        Map<ExtentHome, Long> places = new HashMap<>();
+        Map<Long, ExtentCommand> commands = new HashMap<>();
+        for (Extent extent : before) {
+            if (isJoiningInVain(view, space, extent)) {
+                commands.put(
+                        extent.firstPage(),
+                        new ExtentCommand.Drop(extent.joining().orElseThrow()));
+                continue;
+            }
+            List<ExtentHome> beside = beside(view, space, extent);
+            if (left <= 0 || !needsHome(space, extent, beside) || !Pulls.hasSource(view, extent)) {
+                continue;
+            }
+            Optional<String> target = move(view, space, extent).map(Move::to);
+            Optional<ExtentHome> home = new NewHome(view, rooms, extent, beside, space.pageSize())
+                    .choose(new Avoided(limits.avoided().apply(space), target));
+            if (home.isPresent()) {
+                commands.put(extent.firstPage(), new ExtentCommand.Join(home.get(), begins));
+                long bytes = extent.count() * space.pageSize();
+                rooms.take(home.get(), bytes);
+                places.put(home.get(), bytes);
+                left--;
+            }
+        }
+        boolean isDropped = commands.values().stream().anyMatch(ExtentCommand.Drop.class::isInstance)
+                || before.stream().anyMatch(extent -> !extent.droppedHomes().isEmpty());
+        return commands.isEmpty() && !(isDropped && limits.givesBack().test(space))
+                ? Optional.empty()
+                : Optional.of(new SpacePlan(space, writer, before, commands, places));
+    }
+
+    /** The nodes that a home must not join on. */
+    private record Avoided(Set<String> failed, Optional<String> target) implements Predicate<String> {
+        @Override
+        public boolean test(String node) {
+            return failed.contains(node)
+                    || target.filter(only -> !only.equals(node)).isPresent();
+        }
+    }
+
+    private boolean needsChange(Draft draft, Space space) {
+        return draft.extents.of(space).stream()
+                .anyMatch(extent -> needsHome(space, extent, beside(draft, space, extent))
+                        || isJoiningInVain(draft, space, extent)
+                        || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)));
+    }
+
+    /**
+     * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or
+     * although it is in the failure domain of one that stays, since it was to take the place of that one and another
+     * has failed; or although it cannot pull the pages, or nobody lets it begin.
+     */
+    boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
+        if (extent.joining().isEmpty()) {
+            return false;
+        }
+        List<ExtentHome> staying = staying(draft, space, extent);
+        Optional<String> domain = domain(draft, extent.joining().get());
+        return extent.state() == ExtentState.LOST
+                || (isPulling(extent) && Pulls.isDead(draft, extent.joining().get()))
+                || (Pulls.isUnattended(draft, space) && Pulls.isAwaited(extent))
+                || staying.size() >= space.copies()
+                || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
+    }
+
+    /** Whether a home joins that lacks pages. */
+    static boolean isPulling(Extent extent) {
+        return extent.pull().filter(state -> state != PullState.DONE).isPresent();
+    }
+
+    private static Optional<String> domain(Draft draft, ExtentHome home) {
+        return draft.nodes.find(home.node()).map(Node::failureDomain);
+    }
+
+    /** Whether an extent has too few homes that stay, and none joins yet. */
+    static boolean needsHome(Draft draft, Space space, Extent extent) {
+        return needsHome(space, extent, kept(draft, extent));
+    }
+
+    private static boolean needsHome(Space space, Extent extent, List<ExtentHome> beside) {
+        return extent.state() == ExtentState.OK && extent.joining().isEmpty() && beside.size() < space.copies();
+    }
+
+    /**
+     * The homes that stay, and those on nodes that have failed and may be back soon: the homes that an extent has
+     * beside one that joins.
+     */
+    private List<ExtentHome> beside(Draft draft, Space space, Extent extent) {
+        List<ExtentHome> staying = staying(draft, space, extent);
+        return extent.homes().stream()
+                .filter(home -> staying.contains(home) || absences.isWithinGrace(draft, home))
+                .toList();
+    }
+
+    /** The move of an extent, unless the extent needs a home for another reason: then that goes first. */
+    private Optional<Move> move(Draft draft, Space space, Extent extent) {
+        return moves.of(space.id(), extent).filter(_ -> kept(draft, extent).size() >= space.copies());
+    }
+
+    /** The homes of an extent that are kept and do not leave it by a move. */
+    private List<ExtentHome> staying(Draft draft, Space space, Extent extent) {
+        Optional<ExtentHome> leaving = move(draft, space, extent).map(Move::from);
+        return kept(draft, extent).stream()
+                .filter(home -> leaving.filter(home::equals).isEmpty())
+                .toList();
+    }
+
+    /** The homes of an extent that are neither drained nor on a node whose lease has run out. */
+    static List<ExtentHome> kept(Draft draft, Extent extent) {
+        return extent.homes().stream().filter(home -> stays(draft, home)).toList();
+    }
+
+    private static boolean stays(Draft draft, ExtentHome home) {
+        return !Drains.isDraining(draft, home.node())
+                && draft.nodes
+                        .find(home.node())
+                        .filter(node -> node.status() != NodeStatus.FAILED)
+                        .isPresent();
+    }
+
+    /** The only node that writes to a space, if one is attached so and its lease runs. */
+    static Optional<Attachment> writer(Draft draft, Space space) {
+        return Attachments.of(draft, space).stream()
+                .filter(Attachment::mayRepair)
+                .filter(attachment -> !Fences.isFailed(draft, attachment.node()))
+                .filter(attachment -> Fences.awaited(draft, space, attachment).isEmpty())
+                .findFirst();
+    }
+
+    /**
+     * The homes that are dropped with a promotion: those that have failed, are drained or are moved, as far as enough
+     * others are left. Failed ones go first: a home that is alive keeps its copy until as many others are.
+     */
+    List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
+        int spare = extent.homes().size() + 1 - space.copies();
+        List<ExtentHome> staying = staying(draft, space, extent);
+        return extent.homes().stream()
+                .filter(home -> !staying.contains(home))
+                .sorted(Comparator.comparing(home -> !Fences.isFailed(draft, home.node())))
+                .limit(Math.max(0, spare))
+                .toList();
+    }
+}

@@ -17,7 +17,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -27,7 +26,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  * the packages, and runs them.
  */
 @Tag("portable")
-@Timeout(60)
 class UnitFilesTest {
     private static final Path PACKAGES =
             Path.of(System.getProperty("farpage.root", "..")).resolve("packages");

@@ -32,14 +32,12 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What a real coordinator writes into its audit, and what not. */
 @Tag("portable")
-@Timeout(60)
 class CoordinatorAuditTest {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();

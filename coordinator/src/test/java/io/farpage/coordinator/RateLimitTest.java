@@ -26,12 +26,10 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Rate limits of a real coordinator, and what its client makes of them. */
 @Tag("portable")
-@Timeout(60)
 class RateLimitTest {
 
     private static final String NODES = "/api/v1/nodes";

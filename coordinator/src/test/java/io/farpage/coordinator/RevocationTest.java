@@ -15,11 +15,9 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** How a node whose key was stolen is shut out, over connections that are open all the time. */
-@Timeout(60)
 @Tag("portable")
 class RevocationTest {
 

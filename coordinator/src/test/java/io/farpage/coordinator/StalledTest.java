@@ -9,12 +9,10 @@ import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A coordinator whose leases are no longer checked. It takes the 20 s that a check may take. */
 @Tag("soak")
-@Timeout(180)
 class StalledTest {
     @TempDir
     private Path directory;

@@ -16,11 +16,9 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nodes that show, with a certificate, an epoch that the coordinator does not know. */
-@Timeout(60)
 @Tag("portable")
 class UnregisteredNodeTest {
 

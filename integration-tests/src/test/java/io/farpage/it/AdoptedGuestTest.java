@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -54,21 +53,18 @@ class AdoptedGuestTest {
     /** The agent's own pool has a part of the pages, and three threads fault. */
     @Test
     @Tag("soak")
-    @Timeout(600)
     void shouldShowTheGuestNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
         run(Ram.SMALL_PAGES, KILLS, List.of("b", "a"), 3);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(600)
     void shouldShowAGuestOnHugepagesNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
         runOnHugepages(KILLS, List.of("b", "a"), 3);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(600)
     void shouldShowAGuestThatMovesItsMemoryNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
         run(Ram.MOVING, KILLS, List.of("b", "a"), 3);
     }

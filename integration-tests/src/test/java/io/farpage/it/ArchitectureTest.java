@@ -41,6 +41,7 @@ import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import picocli.CommandLine.Command;
 
 /** Who may use whom: arrows run downwards only. */
@@ -290,6 +291,12 @@ class ArchitectureTest {
                 .orShould()
                 .callMethod(CompletableFuture.class, "get", long.class, TimeUnit.class)
                 .check(tests);
+        // What hangs ends by the limit that pom.xml sets for all tests.
+        tests.stream()
+                .flatMap(type -> Stream.concat(Stream.of(type), type.getMethods().stream()))
+                .forEach(each -> each.tryGetAnnotationOfType(Timeout.class)
+                        .map(limit -> Duration.of(limit.value(), limit.unit().toChronoUnit()))
+                        .ifPresent(limit -> assertTrue(limit.toMinutes() >= 10, each + " is limited to " + limit)));
     }
 
     @Test

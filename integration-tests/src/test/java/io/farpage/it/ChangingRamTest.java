@@ -31,7 +31,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -163,7 +162,6 @@ class ChangingRamTest {
 
     @Test
     @Tag("soak")
-    @Timeout(180)
     void shouldKillReadersOfLostPagesWhenOtherThreadsRemovePages() throws Exception {
         fill("lost", PAGES, 4096);
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "lost")) {

@@ -21,7 +21,6 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
@@ -31,7 +30,6 @@ import tools.jackson.databind.JsonNode;
  */
 @Tag("soak")
 @NeedsUserfaultfd
-@Timeout(300)
 class FirecrackerTest {
     private static final long MIB = 1 << 20;
     private static final long RAM = 256 * MIB;

@@ -30,7 +30,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,7 +40,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * fetches of pages, are served as before; and the operator reads why the stranger is refused.
  */
 @Tag("portable")
-@Timeout(300)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("processes")
 class FloodedPortsTest {

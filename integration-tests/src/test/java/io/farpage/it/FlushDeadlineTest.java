@@ -27,13 +27,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A guest ends while its home does not answer, and the home does not come back before {@code guest.flush_deadline}. */
 @NeedsUserfaultfd
-@Timeout(180)
 @Tag("soak")
 class FlushDeadlineTest {
     private static final int PAGES = 512;

@@ -27,7 +27,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -65,7 +64,6 @@ class GuestStressTest {
     @ParameterizedTest
     @CsvSource({"1, 999999", "2, 300000", "4, 300000"})
     @Tag("soak")
-    @Timeout(300)
     void shouldFindNoDifferenceUnderResizesAndCollections(int pagers, int operations) throws Exception {
         resizeAndCollect(pagers, Soak.part(operations), Soak.part(5));
     }
@@ -105,7 +103,6 @@ class GuestStressTest {
     /** Limits move between the pagers while the kernel's count of the memory file's pages is looked at. */
     @Test
     @Tag("soak")
-    @Timeout(300)
     void shouldNeverHaveMoreResidentThanTheLimitOfAllPagersTogether() throws Exception {
         watchTheLimit(Soak.part(300_000), Soak.part(50));
     }
@@ -153,7 +150,6 @@ class GuestStressTest {
     @Test
     @Tag("soak")
     @Tag("long")
-    @Timeout(300)
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
         standStill(2, Math.max(150_000, Soak.part(399_999)));
     }

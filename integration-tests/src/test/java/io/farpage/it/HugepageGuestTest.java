@@ -28,7 +28,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -119,7 +118,6 @@ class HugepageGuestTest {
     /** Reads, writes, zeros and pages given up, at random, while the limit changes. */
     @Test
     @Tag("soak")
-    @Timeout(180)
     void shouldFindNoDifferenceUnderResizes() {
         SplittableRandom random = new SplittableRandom(1);
         try (BorrowedHugepages _ = BorrowedHugepages.take(PAGES)) {

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that are killed while they take pages out: no page is lost with one. */
@@ -64,7 +63,6 @@ class KilledAgentTest {
     }
 
     @Test
-    @Timeout(300)
     void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
         killAgents(Soak.part(5));
     }

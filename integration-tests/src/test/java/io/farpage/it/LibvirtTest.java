@@ -19,13 +19,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
@@ -150,7 +148,6 @@ class LibvirtTest {
     }
 
     @Test
-    @Timeout(value = 240, unit = TimeUnit.SECONDS)
     void shouldRunADomainOnRemoteMemoryAndLetGoOfItAfterwards() throws Exception {
         Path file = domain(guest("local='16MiB'"), SHARED);
         for (int round = 0; round < 2; round++) {

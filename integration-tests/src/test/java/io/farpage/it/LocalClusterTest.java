@@ -35,7 +35,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code farpage up} and {@code farpage down}, as an operator types them, and what they leave behind. */
@@ -217,7 +216,6 @@ class LocalClusterTest {
 
     @Test
     @Tag("soak")
-    @Timeout(300)
     @NeedsUserfaultfd
     void shouldRunAGuestOnRemoteMemoryAndLeaveNothingThoughAnAgentWasKilled() throws Exception {
         boolean given = false;

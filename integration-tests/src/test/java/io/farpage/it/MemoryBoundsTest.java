@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * What is sent to a service whose heap is small: it refuses what does not fit, lives on, and starts again with what it
@@ -109,7 +108,6 @@ class MemoryBoundsTest {
 
     @Test
     @Tag("soak")
-    @Timeout(240)
     void shouldBoundEndpointsAndStartAgainWithWhatItHasStored() throws Exception {
         try (Cluster cluster = Cluster.startProcess(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();

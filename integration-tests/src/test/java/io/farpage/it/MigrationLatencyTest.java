@@ -31,7 +31,6 @@ import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,7 +38,6 @@ import org.junit.jupiter.api.io.TempDir;
  * What migration by heat gains a guest whose hot extents share one home, and what it costs one whose load is even.
  * Prints both.
  */
-@Timeout(400)
 @NeedsUserfaultfd
 @Tag("soak")
 @Tag("measurement")

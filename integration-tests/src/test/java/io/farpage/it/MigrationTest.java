@@ -25,12 +25,10 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Extents move by themselves under a guest that runs: away from a home under pressure, and to a node that joins. */
-@Timeout(400)
 @NeedsUserfaultfd
 @Tag("soak")
 class MigrationTest {

@@ -36,7 +36,6 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** A guest each page of which has two homes among three, while homes are killed or stand still. */
-@Timeout(180)
 @NeedsUserfaultfd
 class MirroredHomesTest {
     private static final int PAGE = 4096;
@@ -135,7 +134,6 @@ class MirroredHomesTest {
     }
 
     @Test
-    @Timeout(600)
     @Tag("soak")
     void shouldLoseNoPageWhateverHomeFailsAndHow() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());

@@ -88,7 +88,6 @@ class RandomFailuresTest {
 
     /** Without the starts of processes, which take most of the time. */
     @Test
-    @Timeout(180)
     void shouldLoseNoPageToAFewShortFailures() throws Exception {
         longestMillis = SHORT;
         compared = 0;

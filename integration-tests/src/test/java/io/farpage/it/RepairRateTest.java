@@ -32,7 +32,6 @@ import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,7 +74,6 @@ class RepairRateTest {
      */
     @ParameterizedTest
     @ValueSource(strings = {"100MiB", "16GiB"})
-    @Timeout(300)
     void shouldRepairManyPagesUnderLoad(String limit) throws Exception {
         int pages = Math.max(32_768, Soak.part(131_072));
         cluster = Cluster.start();

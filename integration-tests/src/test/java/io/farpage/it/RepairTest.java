@@ -34,7 +34,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -42,7 +41,6 @@ import org.junit.jupiter.api.io.TempDir;
  * Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is
  * drained.
  */
-@Timeout(180)
 @NeedsUserfaultfd
 class RepairTest {
     private static final int PAGE = 4096;
@@ -233,7 +231,6 @@ class RepairTest {
      * replaces the one before may be under way; each comes back empty.
      */
     @Test
-    @Timeout(600)
     @Tag("soak")
     void shouldLoseNoPageWhateverHomeIsKilledOrDrained() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());

@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -57,7 +56,6 @@ class RestartedHomeGuestTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    @Timeout(240)
     void shouldShowTheGuestNoWrongPageWhenItsHomeIsKilledInTheMidstOfWriteBacks(boolean encrypted) throws Exception {
         if (encrypted) {
             LibCrypto.Loading library = LibCrypto.load(Optional.empty());

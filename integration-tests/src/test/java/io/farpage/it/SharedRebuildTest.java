@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -23,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @NeedsUserfaultfd
 @Tag("soak")
-@Timeout(300)
 class SharedRebuildTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;

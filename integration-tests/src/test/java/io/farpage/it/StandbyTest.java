@@ -120,7 +120,6 @@ class StandbyTest {
     }
 
     @Test
-    @Timeout(180)
     void shouldTakeOverFromAnAgentThatIsKilledAndNotBefore() throws Exception {
         try (ShadowedRam ram = guest(2, 3)) {
             String before = cluster.incarnation("a");
@@ -183,7 +182,6 @@ class StandbyTest {
     }
 
     @Test
-    @Timeout(240)
     void shouldGoOnWithTheGuestWhenTheAgentIsUpgradedAndNotHandOverWithoutAStandby() throws Exception {
         try (ShadowedRam ram = guest(2, 5)) {
             awaitOperations(ram, 300);

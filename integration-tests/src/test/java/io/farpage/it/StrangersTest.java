@@ -25,7 +25,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,7 +33,6 @@ import org.junit.jupiter.api.io.TempDir;
  * Unix socket, and the port of pages over TCP. Each is refused within a bound and with a reason, and others are served.
  */
 @Tag("portable")
-@Timeout(180)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("processes")
 class StrangersTest {

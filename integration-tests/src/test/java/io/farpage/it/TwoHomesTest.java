@@ -26,13 +26,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** A guest whose pages live on two nodes, one of which is killed or stands still. */
-@Timeout(180)
 @NeedsUserfaultfd
 @Tag("soak")
 class TwoHomesTest {

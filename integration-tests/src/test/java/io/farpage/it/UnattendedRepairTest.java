@@ -37,12 +37,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Extents of a space that no guest uses get another home, which reads the pages itself. */
-@Timeout(180)
 @NeedsUserfaultfd
 @Tag("processes")
 class UnattendedRepairTest {
@@ -263,7 +261,6 @@ class UnattendedRepairTest {
      * Round after round something happens in the midst of a pull, or nothing; the pages are read by a guest in between.
      */
     @Test
-    @Timeout(600)
     @Tag("soak")
     void shouldLoseNoPageWhateverHappensInTheMidstOfAPull() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());

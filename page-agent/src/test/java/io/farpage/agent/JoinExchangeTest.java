@@ -37,12 +37,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Coordinators that lead, follow or hang, as servers with certificates of one CA. */
 @Tag("portable")
-@Timeout(60)
 final class JoinExchangeTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final JoinRequest REQUEST = new JoinRequest("a", "token", "request", Optional.empty());

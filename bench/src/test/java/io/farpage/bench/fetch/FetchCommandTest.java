@@ -16,7 +16,6 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -104,7 +103,6 @@ final class FetchCommandTest {
      */
     @Test
     @Tag("soak")
-    @Timeout(240)
     void shouldAllocateNothingForAHundredThousandFetches() throws Exception {
         try (BenchProcess bench = start(
                 "--mode",

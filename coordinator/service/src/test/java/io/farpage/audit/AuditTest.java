@@ -24,12 +24,10 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-@Timeout(60)
 class AuditTest {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();

@@ -11,12 +11,10 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a browser can be made to send by a web page of another origin. */
-@Timeout(60)
 class BrowserCheckTest {
 
     /** What the service takes. */

@@ -17,10 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Plain sockets of several addresses of this machine at a real server that allows each address four. */
-@Timeout(60)
 class ConnectionsByAddressTest {
     private static final int MOST = 4;
     private static final String REQUEST = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";

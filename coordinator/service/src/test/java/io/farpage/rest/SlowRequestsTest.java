@@ -15,10 +15,8 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Plain sockets that send a header slowly, to a real server. */
-@Timeout(60)
 @Tag("soak")
 class SlowRequestsTest {
     private static final String REQUEST = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -18,7 +18,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -28,7 +27,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The manager is a process of its own with a real socket: written in Perl, since the JDK has no datagram sockets of
  * this kind.
  */
-@Timeout(60)
 class SupervisionTest {
     @TempDir
     private Path scratch;

@@ -17,11 +17,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tokens and join tokens as two processes see them: each has an object of its own on the same files. */
-@Timeout(60)
 class TokensTest {
 
     private static final Duration HOUR = Duration.ofHours(1);

@@ -28,10 +28,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What homes grant is handed on as long as attachment and incarnations last. */
-@Timeout(60)
 class GrantsTest {
     private static final Incarnation HOME = new Incarnation(1);
     private static final Incarnation A = new Incarnation(2);

@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -81,7 +82,7 @@ class IndexTest {
         Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
         Attaching attaching = new Attaching(with.ledger, new Grants(with.ledger));
         State state = with.ledger.state();
-        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
+        assertTimeoutPreemptively(Deadlines.of(Duration.ofSeconds(20)), () -> {
             for (int i = 0; i < spaces; i++) {
                 List<SpaceExtents> hosted = hosting.of("a").spaces();
                 assertEquals(1, hosted.size());

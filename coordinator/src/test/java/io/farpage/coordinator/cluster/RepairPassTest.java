@@ -20,7 +20,6 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What one pass of {@link Repairs} costs, and what it does to changes that are made meanwhile. */
 @Tag("portable")
@@ -90,7 +89,6 @@ class RepairPassTest {
 
     /** First no node can take one of many extents, then one can. */
     @Test
-    @Timeout(60)
     void shouldPlanAPassInFarLessThanALeaseAndLetFewHomesJoinInItAndHoldUpNoOtherChangeMeanwhile() throws Exception {
         failAHomeOfAllExtents();
         repairs.step();

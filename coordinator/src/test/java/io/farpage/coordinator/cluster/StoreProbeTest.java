@@ -16,10 +16,8 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What {@code /health} says of the store: whether it can be written now, and not only whether it could once. */
-@Timeout(30)
 class StoreProbeTest {
     private static final Duration LONGER_THAN_FRESH = Duration.ofSeconds(11);
 

@@ -37,11 +37,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The Unix socket of the REST API: a real server, and clients of several users. */
-@Timeout(60)
 class ApiSocketTest {
     private static final SocketAccess PRIVATE = SocketAccess.of("api.socket_owner", 0600, Optional.empty());
     private static final String NOBODY = "65534";

@@ -17,7 +17,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -88,7 +87,6 @@ class ThreadSchedulingTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({"1, 0.20", "3, 0.09"})
-    @Timeout(60)
     void shouldLeaveOrdinaryProcessesTheirShareOfEveryCpuDuringAStorm(int threadsOfCpu, double least) throws Exception {
         int cpus = Runtime.getRuntime().availableProcessors();
         AtomicBoolean stop = new AtomicBoolean();
@@ -144,7 +142,6 @@ class ThreadSchedulingTest {
     }
 
     @Test
-    @Timeout(30)
     void shouldRegainPriorityInTheNextWindow() throws Exception {
         ThreadScheduling scheduling = ThreadScheduling.realTime(1);
         boolean again = onThread(() -> {

@@ -22,10 +22,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Strangers that open connections and say nothing, beside a peer that wants to link. */
-@Timeout(60)
 final class ConnectionFloodTest {
     private static final int FLOOD = 10_000;
     /** Sockets of the flood that are open at once. */

@@ -15,10 +15,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Connections of strangers that know the right key and address, and have all numbers of the queue pair right but one,
@@ -38,14 +36,12 @@ final class ForgedConnectionTest {
     private final LinkSecret secret = new LinkSecret(noise(LinkSecret.SIZE));
 
     @Test
-    @Timeout(60)
     void shouldMoveNoByteForConnectionsThatAreForged() throws IOException {
         forge(2_000);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(value = 10, unit = TimeUnit.MINUTES)
     void shouldMoveNoByteForAHundredThousandConnectionsThatAreForged() throws IOException {
         forge(1_000 * Integer.getInteger("farpage.soak.percent", 100));
     }

@@ -25,13 +25,11 @@ import java.util.Arrays;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The two sides of a connection prove that they hold the link's secret. The peer is a plain socket with its own
  * implementation of the exchange.
  */
-@Timeout(30)
 final class ProofTest {
     private static final LinkSecret SECRET = secret(1);
     private static final LinkSecret OTHER = secret(2);

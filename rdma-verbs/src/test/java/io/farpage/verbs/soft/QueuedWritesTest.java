@@ -24,7 +24,6 @@ import java.net.Socket;
 import java.util.EnumSet;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -32,7 +31,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Requests that wait in a socket's buffers when a queue pair ends: none of them leaves the initiator, and none is
  * executed.
  */
-@Timeout(60)
 final class QueuedWritesTest {
     private static final int PAGE = 4096;
     private static final int LARGE = 64 << 20;

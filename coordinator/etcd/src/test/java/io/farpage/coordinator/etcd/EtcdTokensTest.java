@@ -28,14 +28,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tokens in a real etcd as two coordinators and the commands on their hosts see them: each has connections of its own.
  */
 @Tag("portable")
-@Timeout(120)
 @Tag("processes")
 class EtcdTokensTest {
 

@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -29,7 +28,6 @@ import org.junit.jupiter.api.io.TempDir;
  * is empty or whole afterwards, and can be restored again. {@code -Dfarpage.seed=N} repeats it.
  */
 @Tag("soak")
-@Timeout(600)
 class KilledRestoreTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

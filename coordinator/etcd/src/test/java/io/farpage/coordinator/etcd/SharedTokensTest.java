@@ -21,10 +21,8 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -99,7 +97,6 @@ class SharedTokensTest {
     }
 
     @Test
-    @Timeout(value = 300, unit = TimeUnit.SECONDS)
     void shouldKeepATokenAndItsRevocationWhenTheLeaderIsKilled() throws InterruptedException {
         makeCertificates();
         URI first = EtcdMember.freeUrl();

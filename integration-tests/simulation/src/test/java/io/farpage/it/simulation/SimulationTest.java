@@ -11,16 +11,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * A whole cluster in one JVM, from a seed: every page is as its guest stored it, and everything is well again after
  * faults.
  */
-@Timeout(value = 10, unit = TimeUnit.MINUTES)
 @Tag("portable")
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");

@@ -49,7 +49,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.opentest4j.TestAbortedException;
 
@@ -58,7 +57,6 @@ import org.opentest4j.TestAbortedException;
  * thread of the shard does not run: the test runs its duty cycles. Each pager that is made asks for the link to its
  * home once.
  */
-@Timeout(60)
 final class AdoptionsTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 64;

@@ -54,14 +54,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A guest whose life runs on the test's thread, with a clock that stands still unless it is moved. Space, coordinator
  * and handoff socket are real; the pagers are scripted: each wait for their end has the next answer of the script.
  */
-@Timeout(60)
 final class GuestTest {
     private static final Incarnation INCARNATION = new Incarnation(7);
     private static final long BYTES = 1 << 20;

@@ -19,11 +19,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The processes that may hand memory over on a socket. */
-@Timeout(60)
 final class SocketUsersTest {
     private static final int OWNER = 4001;
     private static final int GROUP = 4002;

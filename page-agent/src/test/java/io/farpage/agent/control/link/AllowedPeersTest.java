@@ -27,7 +27,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -35,7 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
  * poses as an RDMA device.
  */
 @Tag("portable")
-@Timeout(120)
 final class AllowedPeersTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final String NOWHERE = "/nonexistent/libssl.so.3";

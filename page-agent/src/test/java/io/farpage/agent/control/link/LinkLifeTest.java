@@ -35,12 +35,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whole agents in this process, each with a soft device that poses as an RDMA device beside its TCP fallback. */
 @Tag("portable")
-@Timeout(120)
 class LinkLifeTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final int PAGE = 4096;

@@ -21,13 +21,11 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The sessions of two nodes with each other, over soft devices, one of which poses as RDMA. Shards and sessions move by
  * hand; the clock stands still unless it is moved.
  */
-@Timeout(60)
 @Tag("portable")
 final class LinkSessionTest {
     private static final Duration REAL_TIMEOUT = Duration.ofSeconds(20);

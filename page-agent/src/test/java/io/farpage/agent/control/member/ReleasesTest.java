@@ -25,13 +25,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A range of 1 GiB that a deleted space leaves, of a real coordinator. What zeroes it records what it was asked for.
  */
-@Timeout(60)
 class ReleasesTest {
     private static final Incarnation INCARNATION = new Incarnation(7);
     private static final long BYTES = 1L << 30;

@@ -22,12 +22,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Files with tags, and a real coordinator that has deleted their spaces or has not. */
 @Tag("portable")
-@Timeout(60)
 class SealSweepTest {
     private static final int ATTEMPTS = 3;
 

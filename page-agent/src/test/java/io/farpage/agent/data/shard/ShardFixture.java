@@ -12,13 +12,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * A shard whose duty cycles a test runs, over the soft provider's devices, with a clock that stands still unless the
  * test advances it.
  */
-@Timeout(60)
 abstract class ShardFixture {
     static final int PAGE = 4096;
     static final long DEADLINE = TimeUnit.SECONDS.toNanos(2);

@@ -9,14 +9,12 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -97,7 +95,6 @@ final class PagingModelTest {
 
     @ParameterizedTest
     @Tag("soak")
-    @Timeout(value = 6, unit = TimeUnit.MINUTES)
     @EnumSource(names = {"LARGE_PAGES", "TWO_HOMES"})
     void shouldServeEveryThreadInManySchedulesWhenMemoryIsScarce(Feature feature) {
         run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), SOAK_RUNS / 4, LONG);
@@ -105,14 +102,12 @@ final class PagingModelTest {
 
     @Test
     @Tag("soak")
-    @Timeout(value = 6, unit = TimeUnit.MINUTES)
     void shouldKeepEveryPageInManyRandomSchedules() {
         run(Setup::random, anySeed(), SOAK_RUNS, LONG);
     }
 
     @ParameterizedTest
     @Tag("soak")
-    @Timeout(value = 6, unit = TimeUnit.MINUTES)
     @EnumSource
     void shouldKeepEveryPageInManyRandomSchedulesWith(Feature feature) {
         run(random -> Setup.random(random, EnumSet.of(feature)), anySeed(), SOAK_RUNS / 4, LONG);

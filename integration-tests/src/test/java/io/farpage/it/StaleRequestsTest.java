@@ -15,11 +15,13 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.function.Executable;
 
 /** What an agent that was superseded may still say is refused. */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 class StaleRequestsTest {
     private static final Incarnation OLD = new Incarnation(0x0123456789abcdefL);

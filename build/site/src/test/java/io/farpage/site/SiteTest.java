@@ -17,10 +17,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The site as it is made of docs/. */
+@Tag("portable")
 class SiteTest {
     private static final Path ROOT = Path.of(System.getProperty("farpage.root", "../.."))
             .toAbsolutePath()

@@ -21,10 +21,12 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What is in the certificates that nodes get. */
+@Tag("portable")
 class IssuerTest {
 
     private final Path directory;

@@ -23,9 +23,11 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pcollections.TreePMap;
 
+@Tag("portable")
 class IndexTest {
 
     private static final int PAGE = 4096;

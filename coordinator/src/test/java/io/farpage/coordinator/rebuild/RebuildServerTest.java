@@ -29,10 +29,12 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The REST interface of a rebuild. */
+@Tag("portable")
 class RebuildServerTest {
 
     private final Store store;

@@ -21,12 +21,14 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules of the wire protocol that two well-behaved queue pairs never try: a peer made of a plain socket does. */
+@Tag("portable")
 final class WireRulesTest {
     private static final int LENGTH = 4096;
     private static final byte OLD = 0x11;

@@ -12,8 +12,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("portable")
 class ModelTest {
 
     private static String refusal(Runnable action) {

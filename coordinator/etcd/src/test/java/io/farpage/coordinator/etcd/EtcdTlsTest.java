@@ -35,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A member of etcd that takes only clients with a certificate, on an address that its certificate names and on one that
  * it does not.
  */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("processes")
 class EtcdTlsTest {

@@ -172,7 +172,7 @@ class RestTest {
     }
 
     private static GrantRequest grant(Attachment attachment, String sealed) {
-        return new GrantRequest(new Incarnation(1), attachment.incarnation(), attachment.id(), sealed);
+        return new GrantRequest(new Incarnation(1), attachment.incarnation(), attachment.id(), 1, sealed);
     }
 
     private List<String> grantedToB() throws CoordinatorException {

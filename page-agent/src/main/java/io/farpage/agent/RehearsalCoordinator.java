@@ -267,6 +267,7 @@ final class RehearsalCoordinator implements AutoCloseable {
                 said.incarnation(),
                 said.attachment(),
                 Optional.empty(),
+                said.version(),
                 said.sealed());
         grant = given;
         happened(EventKind.GRANT_PUBLISHED, request.name(), request.last());
@@ -295,7 +296,12 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     private Hosted hosted() throws NotFoundException {
         List<HostedAttachment> attachments = Optional.ofNullable(attachment).stream()
-                .map(one -> new HostedAttachment(ID, one.node(), one.incarnation(), one.id(), grant != null))
+                .map(one -> new HostedAttachment(
+                        ID,
+                        one.node(),
+                        one.incarnation(),
+                        one.id(),
+                        Optional.ofNullable(grant).map(Grant::version).orElse(0L)))
                 .toList();
         return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
     }

@@ -40,8 +40,8 @@ public final class Grants {
     }
 
     /**
-     * Publishes a grant for an attached node, in the place of any earlier one. Publishing the same grant again changes
-     * nothing and emits no event.
+     * Publishes a grant for an attached node, in the place of any earlier one. Publishing the same grant again, or
+     * an earlier one of the home's process, changes nothing and emits no event.
      *
      * @throws ProblemException if the home hosts nothing of the space, or the node is not attached to it
      */
@@ -80,6 +80,7 @@ public final class Grants {
                     said.incarnation(),
                     said.attachment(),
                     key.pull(),
+                    said.version(),
                     said.sealed());
             if (key.pull().isPresent()) {
                 requirePull(draft, known, key);
@@ -89,12 +90,21 @@ public final class Grants {
                         "incarnation %s of node '%s' is not attached to space '%s' (id %d) by the attachment with id %d"
                                 .formatted(said.incarnation(), node, known.name(), space, said.attachment()));
             }
-            if (!grant.equals(published.get(key))) {
+            Grant before = published.get(key);
+            if (before != null && isLater(before, grant)) {
+                return before;
+            }
+            if (!grant.equals(before)) {
                 put(draft, key, grant);
                 draft.emitSoft(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
             }
             return grant;
         });
+    }
+
+    /** Whether a grant was published after another one, which arrives late. */
+    private static boolean isLater(Grant known, Grant late) {
+        return known.homeIncarnation().equals(late.homeIncarnation()) && known.version() > late.version();
     }
 
     private static void requirePull(Draft draft, Space space, Key key) {

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.HostedAttachment;
@@ -66,7 +67,7 @@ public final class Hosting {
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
                 .flatMap(each -> Attachments.of(draft, each.space()).stream())
-                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), a.id(), isGranted(draft, node, a)))
+                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), a.id(), granted(draft, node, a)))
                 .toList();
         List<HostedPull> pulls = spaces.stream()
                 .flatMap(each -> Pulls.of(draft, each.space()))
@@ -84,15 +85,17 @@ public final class Hosting {
 
     private HostedPull hosted(Draft draft, String home, Pulls.Pull pull) {
         Incarnation incarnation = pull.to().incarnation();
-        boolean granted = grants.find(draft, home, pull.space(), pull.to().id(), Optional.of(pull.extent()))
+        long granted = grants.find(draft, home, pull.space(), pull.to().id(), Optional.of(pull.extent()))
                 .filter(grant -> grant.incarnation().equals(incarnation))
-                .isPresent();
+                .map(Grant::version)
+                .orElse(0L);
         return new HostedPull(pull.space(), pull.extent(), pull.to().id(), incarnation, granted);
     }
 
-    private boolean isGranted(Draft draft, String home, Attachment attachment) {
+    private long granted(Draft draft, String home, Attachment attachment) {
         return grants.find(draft, home, attachment.space(), attachment.node(), Optional.empty())
-                .isPresent();
+                .map(Grant::version)
+                .orElse(0L);
     }
 
     private static Set<String> homes(State state, Space space) {

@@ -40,6 +40,7 @@ class AttachingTest {
     private final Grants grants = new Grants(with.ledger);
     private final Attaching attaching = new Attaching(with.ledger, grants);
     private long vm;
+    private long version;
     private long other;
 
     @BeforeEach
@@ -66,7 +67,7 @@ class AttachingTest {
 
     private void publish(long space, String sealed) {
         long attachment = attachments.of(Long.toString(space)).getFirst().id();
-        grants.publish("h1", space, "a", new GrantRequest(H1, A, attachment, sealed));
+        grants.publish("h1", space, "a", new GrantRequest(H1, A, attachment, ++version, sealed));
     }
 
     /** Which spaces a document has, those whose extents are left out with a hyphen. */

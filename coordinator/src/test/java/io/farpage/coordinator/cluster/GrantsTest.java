@@ -39,6 +39,7 @@ class GrantsTest {
     private final Grants grants = new Grants(with.ledger);
     private final Hosting hosting = new Hosting(with.ledger, grants);
     private long vm;
+    private long version;
 
     @BeforeEach
     void attach() {
@@ -59,7 +60,7 @@ class GrantsTest {
                 .mapToLong(Attachment::id)
                 .findFirst()
                 .orElse(0);
-        return new GrantRequest(home, A, attachment, text);
+        return new GrantRequest(home, A, attachment, ++version, text);
     }
 
     private List<String> granted() {
@@ -111,11 +112,12 @@ class GrantsTest {
 
     @Test
     void shouldTellTheAttachedNodeOnceOfEachGrant() throws Exception {
-        assertFalse(hosting.of("home").attachments().getFirst().granted());
-        grants.publish("home", vm, "a", sealed("one"));
-        grants.publish("home", vm, "a", sealed("one"));
+        assertEquals(0, hosting.of("home").attachments().getFirst().granted());
+        GrantRequest one = sealed("one");
+        grants.publish("home", vm, "a", one);
+        grants.publish("home", vm, "a", one);
         assertEquals(List.of("one"), granted());
-        assertTrue(hosting.of("home").attachments().getFirst().granted());
+        assertEquals(1, hosting.of("home").attachments().getFirst().granted());
         grants.publish("home", vm, "a", sealed("two"));
         assertEquals(List.of("two"), granted());
         List<Event> told = events(EventKind.GRANT_PUBLISHED);
@@ -132,7 +134,7 @@ class GrantsTest {
         assertTrue(notHome.problem("").is("not-home"), notHome::getMessage);
         ProblemException notAttached = assertThrows(
                 ProblemException.class,
-                () -> grants.publish("home", vm, "b", new GrantRequest(HOME, new Incarnation(3), 0, "x")));
+                () -> grants.publish("home", vm, "b", new GrantRequest(HOME, new Incarnation(3), 0, 1, "x")));
         assertTrue(notAttached.problem("").is("not-attached"), notAttached::getMessage);
         assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", sealed(new Incarnation(9), "x")));
         assertThrows(
@@ -141,7 +143,7 @@ class GrantsTest {
                         "home",
                         vm,
                         "a",
-                        new GrantRequest(HOME, new Incarnation(9), sealed("x").attachment(), "x")));
+                        new GrantRequest(HOME, new Incarnation(9), sealed("x").attachment(), 1, "x")));
         assertThrows(ProblemException.class, () -> grants.publish("home", vm + 1, "a", sealed("x")));
         requireGone();
     }
@@ -166,7 +168,7 @@ class GrantsTest {
         attachments.detach("vm", "a", A, Optional.empty());
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         requireGone();
-        assertFalse(hosting.of("home").attachments().getFirst().granted());
+        assertEquals(0, hosting.of("home").attachments().getFirst().granted());
     }
 
     /** The home has made the keys before it learned that the node had detached, and has revoked them by now. */
@@ -178,6 +180,17 @@ class GrantsTest {
         ProblemException refused = assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", late));
         assertTrue(refused.problem("").is("not-attached"), refused::getMessage);
         requireGone();
+    }
+
+    /** Its sender has given it up, and has published another one since. */
+    @Test
+    void shouldKeepTheLatestGrantWhenAnEarlierOneArrivesLate() throws Exception {
+        GrantRequest late = sealed("one");
+        grants.publish("home", vm, "a", sealed("two"));
+        grants.publish("home", vm, "a", late);
+        assertEquals(List.of("two"), granted());
+        assertEquals(2, hosting.of("home").attachments().getFirst().granted());
+        assertEquals(1, events(EventKind.GRANT_PUBLISHED).size());
     }
 
     @Test
@@ -200,7 +213,7 @@ class GrantsTest {
                 "home",
                 vm,
                 "a",
-                new GrantRequest(HOME, new Incarnation(20), sealed("two").attachment(), "two"));
+                new GrantRequest(HOME, new Incarnation(20), sealed("two").attachment(), 1, "two"));
         with.membership.register("home", Fixture.node(10, 8192));
         requireGone();
     }

@@ -333,10 +333,10 @@ class PullsTest {
         ExtentEpoch extent = ExtentEpoch.of(first());
         long id = space().id();
         HostedPull told = hosting.of("h1").pulls().getFirst();
-        assertEquals(new HostedPull(id, extent, "h2", incarnation("h2"), false), told);
-        GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), 0, "c2VhbGVk");
+        assertEquals(new HostedPull(id, extent, "h2", incarnation("h2"), 0), told);
+        GrantRequest sealed = new GrantRequest(incarnation("h1"), incarnation("h2"), 0, 1, "c2VhbGVk");
         grants.publish("h1", id, "h2", extent, sealed);
-        assertTrue(hosting.of("h1").pulls().getFirst().granted());
+        assertEquals(1, hosting.of("h1").pulls().getFirst().granted());
         Attached pulling = attaching.of("h2", 0);
         assertEquals(List.of(new Attached.Pull(id, extent, List.of("h1"))), pulling.pulls());
         assertEquals("c2VhbGVk", pulling.grants().getFirst().sealed());
@@ -358,6 +358,6 @@ class PullsTest {
     }
 
     private static GrantRequest wrong(String home) {
-        return new GrantRequest(incarnation(home), home.equals("h1") ? WRITER : incarnation("h2"), 0, "c2VhbGVk");
+        return new GrantRequest(incarnation(home), home.equals("h1") ? WRITER : incarnation("h2"), 0, 1, "c2VhbGVk");
     }
 }

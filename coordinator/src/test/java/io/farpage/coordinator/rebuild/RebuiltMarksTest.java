@@ -157,8 +157,8 @@ class RebuiltMarksTest {
     void shouldKeepTheIdThatHomesKnowOfAnAttachment() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Incarnation a = registration("a").incarnation();
-        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 8, true)));
-        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 9, true)));
+        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 8, 1)));
+        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 9, 1)));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, onBandC()));
         rebuild.finish(Set.of());
         assertEquals(

@@ -127,7 +127,7 @@ public final class FakeAgent implements AutoCloseable {
     private void grant() throws CoordinatorException {
         Hosted hosted = coordinator.hosted(node);
         for (HostedAttachment attachment : hosted.attachments()) {
-            if (!attachment.granted()) {
+            if (attachment.granted() == 0) {
                 GrantContent content = new GrantContent(List.of(new GrantContent.Range(
                         0,
                         EXPORTED,
@@ -154,7 +154,7 @@ public final class FakeAgent implements AutoCloseable {
 
     private GrantRequest seal(GrantParties parties, GrantContent content, Node grantee) {
         try {
-            return new GrantSeal(keys).seal(parties, content, grantee);
+            return new GrantSeal(keys).seal(parties, content, 1, grantee);
         } catch (GrantException e) {
             throw new IllegalStateException(e);
         }

@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param incarnation of that node
  * @param attachment id of the attachment; 0 if the node pulls
  * @param pull the extent that the node reads to pull it, in the epoch of the pull; empty if it is attached
+ * @param version of the home's process: a later grant has a greater one
  * @param sealed as in {@link GrantRequest}
  */
 public record Grant(
@@ -23,4 +24,5 @@ public record Grant(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long attachment,
         Optional<ExtentEpoch> pull,
+        @JsonProperty(required = true) long version,
         @JsonProperty(required = true) String sealed) {}

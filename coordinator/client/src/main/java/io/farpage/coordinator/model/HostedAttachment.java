@@ -9,11 +9,11 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param node which is attached
  * @param incarnation of that node
  * @param id of the attachment
- * @param granted whether the coordinator has a {@link Grant} of this home for it
+ * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none
  */
 public record HostedAttachment(
         @JsonProperty(required = true) long space,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long id,
-        @JsonProperty(required = true) boolean granted) {}
+        @JsonProperty(required = true) long granted) {}

@@ -9,11 +9,11 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param extent in the epoch in which the node joins; a pull of a later epoch is another one
  * @param node which joins
  * @param incarnation of that node
- * @param granted whether the coordinator has a {@link Grant} of this home for the pull
+ * @param granted version of the {@link Grant} of this home for the pull that the coordinator has; 0 if it has none
  */
 public record HostedPull(
         @JsonProperty(required = true) long space,
         @JsonProperty(required = true) ExtentEpoch extent,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
-        @JsonProperty(required = true) boolean granted) {}
+        @JsonProperty(required = true) long granted) {}

@@ -34,6 +34,7 @@ final class GivenGrant {
     private final Map<PoolRange, Map<OpenDevice, MemoryRegion>> ranges = new LinkedHashMap<>();
     private final Set<OpenDevice> failed = new HashSet<>();
     private boolean published;
+    private long version;
     private OptionalLong endedAt = OptionalLong.empty();
 
     GivenGrant(GrantParties parties) {
@@ -177,12 +178,14 @@ final class GivenGrant {
         return new GrantContent(all);
     }
 
-    boolean isPublished() {
-        return published;
+    /** Whether the other node can know all of this, if the coordinator has what was published as a version. */
+    boolean isPublishedAs(long known) {
+        return published && known == version;
     }
 
     /** The other node knows {@code content}, which is published again if it has changed since. */
-    void published(GrantContent content) {
+    void published(GrantContent content, long as) {
+        version = as;
         published = content.equals(content());
     }
 

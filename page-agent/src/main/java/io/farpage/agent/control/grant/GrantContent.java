@@ -59,6 +59,11 @@ public record GrantContent(@JsonProperty(required = true) List<Range> ranges) {
                     : Stream.of(this);
         }
 
+        /** The part of it within other bytes. */
+        Stream<Range> within(long from, long bytes) {
+            return part(Math.max(offset, from), Math.min(offset + length, from + bytes));
+        }
+
         private Stream<Range> part(long from, long to) {
             return from < to
                     ? Stream.of(new Range(from, to - from, new RemoteAddress(address.value() + (from - offset)), keys))

@@ -38,10 +38,12 @@ public final class GrantSeal {
     /**
      * Seals a grant, as its home.
      *
+     * @param version as in {@link GrantRequest}
      * @param grantee the attached node, as the coordinator describes it
      * @throws GrantException if the grantee is another incarnation, or its link key cannot be used
      */
-    public GrantRequest seal(GrantParties parties, GrantContent content, Node grantee) throws GrantException {
+    public GrantRequest seal(GrantParties parties, GrantContent content, long version, Node grantee)
+            throws GrantException {
         requireIncarnation(parties, parties.incarnation(), grantee);
         byte[] nonce = new byte[NONCE_SIZE];
         random.nextBytes(nonce);
@@ -54,6 +56,7 @@ public final class GrantSeal {
                     parties.homeIncarnation(),
                     parties.incarnation(),
                     parties.attachment(),
+                    version,
                     Base64.getEncoder().encodeToString(whole));
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("AES-GCM does not work on this JDK", e);

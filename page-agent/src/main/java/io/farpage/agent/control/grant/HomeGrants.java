@@ -47,10 +47,13 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     private final Map<GrantParties, GivenGrant> given = new HashMap<>();
     private final Map<GrantParties, String> refusals = new HashMap<>();
     private final ControlThread thread;
-    /** The grants that the latest list asks for, and whether the coordinator has them. */
-    private Map<GrantParties, Boolean> wanted = Map.of();
+    /** The grants that the latest list asks for, with the versions of those that the coordinator has. */
+    private Map<GrantParties, Long> wanted = Map.of();
 
     private Map<Long, SpaceExtents> spaces = Map.of();
+
+    /** Of what was published last. Belongs to the thread. */
+    private long version;
 
     /** @param transports the devices that the pool is registered with */
     public HomeGrants(LocalNode self, Transports transports) {
@@ -129,14 +132,14 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     boolean grantAll() throws CoordinatorException {
         revokeOthers();
         boolean all = true;
-        Map<GrantParties, Boolean> list = latest();
+        Map<GrantParties, Long> list = latest();
         for (GrantParties parties : List.copyOf(list.keySet())) {
             all &= thread.isStopping() || grant(parties, list);
         }
         return all && !isAnyEnding();
     }
 
-    private synchronized Map<GrantParties, Boolean> latest() {
+    private synchronized Map<GrantParties, Long> latest() {
         return wanted;
     }
 
@@ -145,7 +148,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         return given.values().stream().anyMatch(GivenGrant::isEnding);
     }
 
-    private boolean grant(GrantParties parties, Map<GrantParties, Boolean> list) throws CoordinatorException {
+    private boolean grant(GrantParties parties, Map<GrantParties, Long> list) throws CoordinatorException {
         Optional<GrantContent> content = register(parties);
         if (content.isEmpty()) {
             return true;
@@ -155,8 +158,9 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
             if (grantee.isEmpty()) {
                 return false;
             }
-            publish(parties, seal.seal(parties, content.get(), grantee.get()));
-            published(parties, content.get(), list);
+            long next = ++version;
+            publish(parties, seal.seal(parties, content.get(), next, grantee.get()));
+            published(parties, content.get(), next, list);
             return true;
         } catch (CoordinatorRefusedException e) {
             if (e.isUnavailable()) {
@@ -248,17 +252,18 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     }
 
     private synchronized Optional<GrantContent> changes(GivenGrant grant) {
-        return grant.isEmpty() || (grant.isPublished() && wanted.getOrDefault(grant.parties(), true))
+        return grant.isEmpty() || grant.isPublishedAs(wanted.getOrDefault(grant.parties(), 0L))
                 ? Optional.empty()
                 : Optional.of(grant.content());
     }
 
-    private synchronized void published(GrantParties parties, GrantContent content, Map<GrantParties, Boolean> list) {
-        list.replace(parties, true);
+    private synchronized void published(
+            GrantParties parties, GrantContent content, long as, Map<GrantParties, Long> list) {
+        list.replace(parties, as);
         refusals.remove(parties);
         GivenGrant grant = given.get(parties);
         if (grant != null) {
-            grant.published(content);
+            grant.published(content, as);
             log.info("{} is given", parties);
         }
     }

@@ -29,6 +29,21 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
         return new ReceivedGrant(parties, sealed, content, true);
     }
 
+    /** Whether it grants anything. */
+    boolean isUsable() {
+        return !isRefused && !content.ranges().isEmpty();
+    }
+
+    /** The same without what is in none of some ranges. */
+    ReceivedGrant within(List<PoolRanges.PoolRange> places) {
+        List<GrantContent.Range> kept = content.ranges().stream()
+                .flatMap(range -> places.stream().flatMap(place -> range.within(place.offset(), place.length())))
+                .toList();
+        return kept.equals(content.ranges())
+                ? this
+                : new ReceivedGrant(parties, sealed, new GrantContent(kept), isRefused);
+    }
+
     String home() {
         return parties.home();
     }

@@ -1,13 +1,12 @@
 package io.farpage.agent.control.grant;
 
 import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.grant.PoolRanges.PoolRange;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
-import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -32,7 +31,8 @@ import org.slf4j.LoggerFactory;
  * What homes have granted to this node: opened, and handed to the links. A grant is used as long as this node is
  * attached to its space, or pulls its extent, and the home is the same. The coordinator keeps grants in memory and may
  * have lost one that is still valid. After a home has refused a key, its grant is not used until the home publishes
- * another. Thread-safe.
+ * another. A key of a place that the map names no longer is not used again, even if the home gets the same place anew:
+ * the home revokes it when the place is released. Thread-safe.
  */
 public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ReceivedGrants.class);
@@ -84,20 +84,36 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
             return true;
         }
         Map<String, Node> homes = document.homes().stream().collect(Collectors.toMap(Node::id, home -> home));
-        Set<GrantParties> wanted = wanted(document, spaces, homes);
-        wanted.forEach(parties -> links.want(parties.home()));
-        Set<String> changedHomes = drop(parties -> !wanted.contains(parties));
-        missingSince.keySet().retainAll(wanted);
-        rejected.keySet().retainAll(wanted);
+        Map<Long, Long> attachments = document.spaces().stream()
+                .map(Attached.Held::attachment)
+                .collect(Collectors.toMap(Attachment::space, Attachment::id));
+        Map<GrantParties, List<PoolRange>> wanted = wanted(document, attachments, spaces, homes);
+        wanted.keySet().forEach(parties -> links.want(parties.home()));
+        // What a space needs no longer is remembered as long as the node is attached to it: it may be listed again.
+        Set<String> changedHomes = drop(parties -> !wanted.containsKey(parties) && !isOf(parties, attachments, spaces));
+        missingSince.keySet().retainAll(wanted.keySet());
+        rejected.keySet().retainAll(wanted.keySet());
         for (Grant grant : document.grants()) {
-            for (GrantParties parties : wanted) {
+            for (GrantParties parties : wanted.keySet()) {
                 if (parties.isFor(grant) && open(parties, grant, homes)) {
                     changedHomes.add(parties.home());
                 }
             }
         }
+        received.replaceAll((parties, grant) -> {
+            ReceivedGrant kept =
+                    parties.pull().isPresent() ? grant : grant.within(wanted.getOrDefault(parties, List.of()));
+            if (kept != grant) {
+                changedHomes.add(parties.home());
+            }
+            return kept;
+        });
         changedHomes.forEach(this::install);
-        return wanted.stream().filter(this::isMissing).peek(this::complain).count() == 0;
+        return wanted.keySet().stream()
+                        .filter(this::isMissing)
+                        .peek(this::complain)
+                        .count()
+                == 0;
     }
 
     @Override
@@ -105,33 +121,38 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         drop(parties -> parties.space() == space && parties.pull().isEmpty()).forEach(this::install);
     }
 
+    /** Whether a grant is of an attachment that this node has. */
+    private static boolean isOf(GrantParties parties, Map<Long, Long> attachments, List<SpaceExtents> spaces) {
+        return parties.pull().isEmpty()
+                && Objects.equals(attachments.get(parties.space()), parties.attachment())
+                && spaces.stream().anyMatch(each -> each.space().id() == parties.space());
+    }
+
     /**
      * One for each home of each attached space, and of each extent that is pulled. A node reaches its own pool without
      * a key. A home that has another pool by now has nothing to grant.
+     *
+     * @return with what the map says that the home has; nothing of a pull
      */
-    private Set<GrantParties> wanted(Attached document, List<SpaceExtents> spaces, Map<String, Node> homes) {
-        Map<Long, Long> attachments = document.spaces().stream()
-                .map(Attached.Held::attachment)
-                .collect(Collectors.toMap(Attachment::space, Attachment::id));
-        Set<GrantParties> wanted = new HashSet<>();
+    private Map<GrantParties, List<PoolRange>> wanted(
+            Attached document, Map<Long, Long> attachments, List<SpaceExtents> spaces, Map<String, Node> homes) {
+        Map<GrantParties, List<PoolRange>> wanted = new LinkedHashMap<>();
         for (SpaceExtents space : spaces) {
             Long attachment = attachments.get(space.space().id());
             if (attachment == null) {
                 continue; // the coordinator has lost it, and no home grants anything
             }
-            space.extents().stream()
-                    .filter(extent -> extent.state() == ExtentState.OK)
-                    .flatMap(Extent::targets)
-                    .filter(place -> !place.node().equals(node))
-                    .flatMap(place -> Optional.ofNullable(homes.get(place.node()))
-                            .filter(home -> home.poolId().equals(place.incarnation()))
-                            .stream())
-                    .forEach(home -> wanted.add(parties(space.space().id(), home, attachment, Optional.empty())));
+            for (Node home : homes.values()) {
+                List<PoolRange> places = PoolRanges.join(PoolRanges.of(space, home.id(), home.poolId()));
+                if (!places.isEmpty() && !home.id().equals(node)) {
+                    wanted.put(parties(space.space().id(), home, attachment, Optional.empty()), places);
+                }
+            }
         }
         for (Attached.Pull pull : document.pulls()) {
             pull.homes().stream()
                     .flatMap(home -> Optional.ofNullable(homes.get(home)).stream())
-                    .forEach(home -> wanted.add(parties(pull.space(), home, 0, Optional.of(pull.extent()))));
+                    .forEach(home -> wanted.put(parties(pull.space(), home, 0, Optional.of(pull.extent())), List.of()));
         }
         return wanted;
     }
@@ -175,7 +196,7 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
 
     private boolean isMissing(GrantParties parties) {
         return Optional.ofNullable(received.get(parties))
-                .filter(grant -> !grant.isRefused())
+                .filter(ReceivedGrant::isUsable)
                 .isEmpty();
     }
 
@@ -204,7 +225,7 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
 
     private void install(String home) {
         Collection<ReceivedGrant> ofHome = received.values().stream()
-                .filter(grant -> grant.home().equals(home) && !grant.isRefused())
+                .filter(grant -> grant.home().equals(home) && grant.isUsable())
                 .toList();
         links.grant(home, ReceivedGrant.join(ofHome));
     }

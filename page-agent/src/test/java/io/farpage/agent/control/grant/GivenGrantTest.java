@@ -21,9 +21,10 @@ final class GivenGrantTest {
     @Test
     void shouldBePublishedWhenTheNodeKnowsItsContent() {
         grant.follow(RANGES, RANGES);
-        assertFalse(grant.isPublished());
-        grant.published(grant.content());
-        assertTrue(grant.isPublished());
+        assertFalse(grant.isPublishedAs(0));
+        grant.published(grant.content(), 7);
+        assertTrue(grant.isPublishedAs(7));
+        assertFalse(grant.isPublishedAs(6), "the coordinator has an earlier one");
     }
 
     @Test
@@ -31,8 +32,8 @@ final class GivenGrantTest {
         grant.follow(RANGES, RANGES);
         GrantContent sent = grant.content();
         grant.revoke(0, 4096);
-        grant.published(sent);
-        assertFalse(grant.isPublished(), "the node knows a key that is gone");
+        grant.published(sent, 1);
+        assertFalse(grant.isPublishedAs(1), "the node knows a key that is gone");
     }
 
     /** Extents of a page, one behind the other in the pool. */

@@ -57,7 +57,7 @@ final class GrantSealTest {
 
     private GrantRequest seal(GrantParties parties) {
         try {
-            return new GrantSeal(home).seal(parties, CONTENT, node("guest", parties.incarnation(), guest));
+            return new GrantSeal(home).seal(parties, CONTENT, 1, node("guest", parties.incarnation(), guest));
         } catch (GrantException e) {
             throw new IllegalStateException(e);
         }
@@ -72,6 +72,7 @@ final class GrantSealTest {
                 parties.incarnation(),
                 parties.attachment(),
                 parties.pull(),
+                1,
                 text);
     }
 
@@ -151,7 +152,7 @@ final class GrantSealTest {
     @Test
     void shouldRefuseToSealForAnIncarnationThatIsGone() {
         GrantException e = assertThrows(
-                GrantException.class, () -> new GrantSeal(home).seal(PARTIES, CONTENT, node("guest", ONE, guest)));
+                GrantException.class, () -> new GrantSeal(home).seal(PARTIES, CONTENT, 1, node("guest", ONE, guest)));
         assertTrue(String.valueOf(e.getMessage()).contains("runs as incarnation 0000000000000001 by now"));
     }
 

@@ -79,6 +79,7 @@ final class HomeGrantsTest {
     private Transports transports;
     private HomeGrants grants;
     private long attachment = 1;
+    private long granted;
 
     @BeforeEach
     void open() throws PoolException {
@@ -128,7 +129,7 @@ final class HomeGrantsTest {
                 List.of(new SpaceExtents(space, 10, List.of(extents))),
                 List.of(),
                 attached.stream()
-                        .map(node -> new HostedAttachment(1, node, GUEST, attachment, false))
+                        .map(node -> new HostedAttachment(1, node, GUEST, attachment, granted))
                         .toList(),
                 List.of(),
                 List.of());

@@ -111,8 +111,8 @@ final class ReceivedGrantsTest {
                 0, 8 * PAGE, new RemoteAddress(0x7f00_0000_1000L), List.of(new RegionKey("soft0", rkey)))));
         try {
             GrantRequest sealed = new GrantSeal(keys(home.id(), home.incarnation()))
-                    .seal(parties, content, node("a", SELF, new PoolInfo(0, PAGE), keys));
-            return new Grant(space, home.id(), home.incarnation(), "a", SELF, attachment, pull, sealed.sealed());
+                    .seal(parties, content, 1, node("a", SELF, new PoolInfo(0, PAGE), keys));
+            return new Grant(space, home.id(), home.incarnation(), "a", SELF, attachment, pull, 1, sealed.sealed());
         } catch (GrantException e) {
             throw new IllegalStateException(e);
         }
@@ -192,6 +192,22 @@ final class ReceivedGrantsTest {
         assertEquals(List.of(), installed.get("b"));
         assertFalse(follow(spaces, List.of(home)));
         assertTrue(follow(spaces, List.of(home), grant(home, 12)));
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"));
+    }
+
+    /** The home has revoked the key with the room, and the coordinator lists the grant until the home publishes another. */
+    @Test
+    void shouldNotUseAKeyAgainWhenItsHomeGetsTheSamePlaceAnew() {
+        Node home = home("b", HOME, HOME);
+        Node other = home("c", LATER, LATER);
+        List<SpaceExtents> there = List.of(space("b", HOME));
+        Grant first = grant(home, 11);
+        follow(there, List.of(home, other), first);
+        follow(List.of(space("c", LATER)), List.of(home, other));
+        assertEquals(List.of(), installed.get("b"), "the map names the place no longer");
+        assertFalse(follow(there, List.of(home, other), first));
+        assertEquals(List.of(), installed.get("b"));
+        assertTrue(follow(there, List.of(home, other), grant(home, 12)));
         assertEquals(List.of("incarnation 1, space"), installed.get("b"));
     }
 
@@ -300,13 +316,13 @@ final class ReceivedGrantsTest {
         Node home = home("b", HOME, HOME);
         List<SpaceExtents> spaces = List.of(space("b", HOME));
         Grant ofAnother = grant(SPACE + 1, home, Optional.empty(), 11);
-        Grant passedOff = new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), ofAnother.sealed());
+        Grant passedOff = new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), 1, ofAnother.sealed());
         assertFalse(follow(spaces, List.of(home), passedOff));
         Grant ofPull = grant(SPACE, home, Optional.of(PULLED), 11);
         assertFalse(follow(
                 spaces,
                 List.of(home),
-                new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), ofPull.sealed())));
+                new Grant(SPACE, "b", HOME, "a", SELF, ATTACHMENT, Optional.empty(), 1, ofPull.sealed())));
         assertEquals(Map.of(), installed);
         assertTrue(follow(spaces, List.of(home), grant(home, 11)));
     }

@@ -27,7 +27,11 @@ public final class ExtentLife {
 
     private ExtentLife() {}
 
-    /** @throws IllegalStateException if the command is none for an extent in this state: a policy is wrong */
+    /**
+     * The extent after a command.
+     *
+     * @throws IllegalStateException if the command is none for an extent in this state: a policy is wrong
+     */
     public static Extent apply(Extent extent, ExtentCommand command) {
         return switch (command) {
             case ExtentCommand.Join join -> join(extent, join);

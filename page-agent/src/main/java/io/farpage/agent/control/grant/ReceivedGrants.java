@@ -103,7 +103,7 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         received.replaceAll((parties, grant) -> {
             ReceivedGrant kept =
                     parties.pull().isPresent() ? grant : grant.within(wanted.getOrDefault(parties, List.of()));
-            if (kept != grant) {
+            if (!kept.equals(grant)) {
                 changedHomes.add(parties.home());
             }
             return kept;

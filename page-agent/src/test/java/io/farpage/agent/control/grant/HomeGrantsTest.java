@@ -21,6 +21,8 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -49,6 +51,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -322,6 +325,40 @@ final class HomeGrantsTest {
                         "each extent that joined has a region of its own");
                 assertEquals(extents, registered.get(), "no range is registered twice");
             }
+        }
+    }
+
+    /** A publication that arrived late may have come after the last one, or the coordinator was started again. */
+    @Test
+    void shouldPublishAgainUnlessTheCoordinatorHasTheLatestVersion() throws Exception {
+        goOn.countDown();
+        List<Long> published = new CopyOnWriteArrayList<>();
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext(
+                "/api/v1/nodes/guest", exchange -> answer(exchange, 200, Json.STRICT.writeValueAsBytes(guest())));
+        server.createContext("/api/v1/nodes/home/grants/1/guest", exchange -> {
+            GrantRequest said = Json.STRICT.readValue(exchange.getRequestBody().readAllBytes(), GrantRequest.class);
+            published.add(said.version());
+            Grant kept = new Grant(
+                    1, "home", HOME, "guest", GUEST, attachment, Optional.empty(), said.version(), said.sealed());
+            answer(exchange, 200, Json.STRICT.writeValueAsBytes(kept));
+        });
+        server.start();
+        URI url = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+        try (CoordinatorClient client = new CoordinatorClient(url, Duration.ofSeconds(30))) {
+            grants = grants(client);
+            grant(extent(0, 1, 0));
+            granted = 1;
+            grant(extent(0, 1, 0));
+            assertEquals(List.of(1L), published);
+            granted = 0;
+            grant(extent(0, 1, 0));
+            granted = 1;
+            grant(extent(0, 1, 0));
+            assertEquals(List.of(1L, 2L, 3L), published);
+            assertEquals(1, registered.get(), "the regions stay");
+        } finally {
+            server.stop(0);
         }
     }
 

@@ -90,7 +90,8 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         Map<GrantParties, List<PoolRange>> wanted = wanted(document, attachments, spaces, homes);
         wanted.keySet().forEach(parties -> links.want(parties.home()));
         // What a space needs no longer is remembered as long as the node is attached to it: it may be listed again.
-        Set<String> changedHomes = drop(parties -> !wanted.containsKey(parties) && !isOf(parties, attachments, spaces));
+        Set<String> changedHomes =
+                drop(parties -> !wanted.containsKey(parties) && !isOf(parties, attachments, spaces, homes));
         missingSince.keySet().retainAll(wanted.keySet());
         rejected.keySet().retainAll(wanted.keySet());
         for (Grant grant : document.grants()) {
@@ -121,11 +122,15 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         drop(parties -> parties.space() == space && parties.pull().isEmpty()).forEach(this::install);
     }
 
-    /** Whether a grant is of an attachment that this node has. */
-    private static boolean isOf(GrantParties parties, Map<Long, Long> attachments, List<SpaceExtents> spaces) {
+    /** Whether a grant is of an attachment that this node has, by a process of the home that may run. */
+    private static boolean isOf(
+            GrantParties parties, Map<Long, Long> attachments, List<SpaceExtents> spaces, Map<String, Node> homes) {
         return parties.pull().isEmpty()
                 && Objects.equals(attachments.get(parties.space()), parties.attachment())
-                && spaces.stream().anyMatch(each -> each.space().id() == parties.space());
+                && spaces.stream().anyMatch(each -> each.space().id() == parties.space())
+                && Optional.ofNullable(homes.get(parties.home()))
+                        .map(home -> home.incarnation().equals(parties.homeIncarnation()))
+                        .orElse(true);
     }
 
     /**

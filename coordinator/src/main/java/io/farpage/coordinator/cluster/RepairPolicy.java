@@ -142,9 +142,9 @@ final class RepairPolicy {
     }
 
     /**
-     * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or
-     * although it is in the failure domain of one that stays, since it was to take the place of that one and another
-     * has failed; or although it cannot pull the pages, or nobody lets it begin.
+     * Whether the home that joins is to be dropped: enough homes stay, since a drain or move was cancelled; the pages
+     * are lost; it is in the failure domain of one that stays, since it was to take the place of that one and another
+     * has failed; its node cannot pull the pages; or no writer is attached that could allow its pull.
      */
     boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {

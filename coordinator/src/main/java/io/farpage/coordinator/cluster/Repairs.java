@@ -26,12 +26,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or
- * have failed. {@link RepairPolicy} chooses a home that joins, which pulls the pages ({@link Pulls}). The attached node, the only
- * writer, then copies what it has written meanwhile and asks for the promotion, a compare-and-swap on the extent's
- * epoch; where no node is attached, the end of the pull is the promotion. If a home joins in place of one that is
- * drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for.
- * {@link Moves} are the same for single extents. A pass is planned on a state that does not change, while other changes
- * are made, and only what still fits is changed. Thread-safe.
+ * have failed. {@link RepairPolicy} chooses a home that joins, which pulls the pages ({@link Pulls}). The attached
+ * node, the only writer, then copies what it has written meanwhile and asks for the promotion, a compare-and-swap on
+ * the extent's epoch; where no node is attached, the end of the pull is the promotion. If a home joins in place of one
+ * that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space
+ * asks for. {@link Moves} are the same for single extents. A pass is planned on a state that does not change, while
+ * other changes are made, and only what still fits is changed. Thread-safe.
  */
 public final class Repairs {
 

@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What commands make of an extent. A pure function: the same extent and command give the same extent. An extent that
- * has come about so
+ * What commands make of an extent. A pure function: the same extent and command give the same extent. These rules hold
+ * of every extent that commands have made of one with a home:
  *
  * <ul>
- *   <li>has a home at all times, and is lost only when the memory of its last home is gone;
- *   <li>has as a home only a pool that the space was made on, or that has pulled all pages;
- *   <li>keeps the frames of a pool that is a home no longer, until no WRITE to them can be under way;
- *   <li>is in another epoch after each change of its homes and of what joins.
+ *   <li>it has a home at all times, and is lost only when the memory of its last home is gone;
+ *   <li>its homes are only pools that the space was made on, or that have pulled all pages;
+ *   <li>it keeps the frames of a pool that is a home no longer, until no WRITE to them can be under way;
+ *   <li>it is in another epoch after each change of its homes and of what joins.
  * </ul>
  */
 public final class ExtentLife {

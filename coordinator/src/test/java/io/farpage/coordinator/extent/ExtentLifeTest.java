@@ -165,7 +165,7 @@ class ExtentLifeTest {
         requireConcerned(before, after, step);
     }
 
-    /** A node that is not told of what it has to do would not do it. */
+    /** A node reads its document again only when an event names it, so an event must name each node concerned. */
     private static void requireConcerned(Extent before, Extent after, String step) {
         Set<String> concerned = ExtentLife.concerned(before, after);
         assertEquals(before.equals(after), concerned.isEmpty(), step);

@@ -19,8 +19,8 @@ import tools.jackson.core.JacksonException;
 /**
  * Seals grants on their way from a home to an attached node: AES-256-GCM with a key that only these two agents derive
  * ({@link LinkKeys#sealing}), a random nonce for each, and {@link GrantParties} as associated data. The coordinator,
- * which hands grants on, cannot read or alter one, or pass off one for another space, node, incarnation or attachment. It can hand
- * out an earlier grant of the same parties, whose keys are revoked. Thread-safe.
+ * which hands grants on, cannot read or alter one, or pass off one for another space, node, incarnation or attachment.
+ * It can hand out an earlier grant of the same parties, whose keys are revoked. Thread-safe.
  */
 public final class GrantSeal {
     private static final String CIPHER = "AES/GCM/NoPadding";
@@ -91,7 +91,8 @@ public final class GrantSeal {
             return Json.LENIENT.readValue(opened, GrantContent.class);
         } catch (AEADBadTagException e) {
             throw new GrantException(
-                    "%s: it does not open with the key that this agent shares with incarnation %s of '%s': it was altered, or sealed for another space, node, incarnation or attachment"
+                    ("%s: it does not open with the key that this agent shares with incarnation %s of '%s': it"
+                                    + " was altered, or sealed for another space, node, incarnation or attachment")
                             .formatted(expected, expected.homeIncarnation(), expected.home()));
         } catch (GeneralSecurityException | IllegalArgumentException | JacksonException e) {
             throw new GrantException("%s: it is no sealed grant: %s".formatted(expected, e.getMessage()));

@@ -195,7 +195,7 @@ final class ReceivedGrantsTest {
         assertEquals(List.of("incarnation 1, space"), installed.get("b"));
     }
 
-    /** The home has revoked the key with the room, and the coordinator lists the grant until the home publishes another. */
+    /** The home has revoked the key with the room. The coordinator lists the grant until the home publishes another. */
     @Test
     void shouldNotUseAKeyAgainWhenItsHomeGetsTheSamePlaceAnew() {
         Node home = home("b", HOME, HOME);

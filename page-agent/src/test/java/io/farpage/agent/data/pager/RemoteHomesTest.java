@@ -91,7 +91,7 @@ final class RemoteHomesTest {
         assertEquals(first.number(), home(0).number());
     }
 
-    /** An earlier map may name the pool that this node had before: what is there now is of other pages. */
+    /** An earlier map may name the pool that this node had before. The pool that it has now holds other pages. */
     @Test
     void shouldReadFromTheOtherHomeWhenThisNodeHasAnotherPoolByNow() {
         SpaceMap.Copy other = new SpaceMap.Copy("b", 1, 0);

@@ -45,16 +45,20 @@ final class LeadRehearsal {
         Thread.ofPlatform().daemon().name("lead-rehearsal").start(() -> {
             LockSupport.parkNanos(pause.toNanos());
             if (follows.getAsBoolean()) {
-                run(configured);
+                run(Path.of(System.getProperty("java.io.tmpdir")), configured);
             }
         });
     }
 
-    /** Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end. */
-    static boolean run(Config configured) {
+    /**
+     * Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end.
+     *
+     * @param scratch where it makes a directory, and deletes it in the end
+     */
+    static boolean run(Path scratch, Config configured) {
         long began = System.nanoTime();
         try {
-            Path directory = Files.createTempDirectory("farpage-follower");
+            Path directory = Files.createTempDirectory(scratch, "farpage-follower");
             try {
                 rehearse(directory, configured);
             } finally {

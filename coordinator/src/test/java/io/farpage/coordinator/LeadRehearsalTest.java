@@ -28,6 +28,9 @@ final class LeadRehearsalTest {
     @TempDir
     private Path directory = Path.of("");
 
+    @TempDir
+    private Path scratch = Path.of("");
+
     private Config configured(Map<String, String> more) {
         Map<String, String> flags = new HashMap<>(more);
         flags.put("store.directory", directory.resolve("store").toString());
@@ -43,18 +46,16 @@ final class LeadRehearsalTest {
 
     @Test
     void shouldStartAndEndACoordinatorAndLeaveNothingBehind() throws IOException {
-        List<Path> before = directories();
-        assertTrue(LeadRehearsal.run(configured(Map.of())));
-        assertEquals(before, directories());
+        assertTrue(LeadRehearsal.run(scratch, configured(Map.of())));
+        assertEquals(List.of(), directories());
     }
 
     @Test
     void shouldDoSoWithCertificates() throws IOException {
-        List<Path> before = directories();
         try (Secured secured = new Secured(directory, Map.of())) {
-            assertTrue(LeadRehearsal.run(configured(certificates(secured))));
+            assertTrue(LeadRehearsal.run(scratch, configured(certificates(secured))));
         }
-        assertEquals(before, directories());
+        assertEquals(List.of(), directories());
     }
 
     @Test
@@ -75,14 +76,12 @@ final class LeadRehearsalTest {
 
     @Test
     void shouldSayThatItFailedWhenTheConfigurationCannotBeUsed() {
-        assertFalse(LeadRehearsal.run(configured(Map.of("tls.ca_key", "/missing"))));
+        assertFalse(LeadRehearsal.run(scratch, configured(Map.of("tls.ca_key", "/missing"))));
     }
 
-    private static List<Path> directories() throws IOException {
-        try (Stream<Path> all = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
-            return all.filter(path -> path.getFileName().toString().startsWith("farpage-follower"))
-                    .sorted()
-                    .toList();
+    private List<Path> directories() throws IOException {
+        try (Stream<Path> all = Files.list(scratch)) {
+            return all.toList();
         }
     }
 }

@@ -245,8 +245,8 @@ final class Overviews {
                 alerts.size() - critical,
                 pool,
                 used,
-                Optional.of(links(state)),
-                Optional.of(extents(state)));
+                links(state),
+                extents(state));
     }
 
     private static LinkCounts links(State state) {

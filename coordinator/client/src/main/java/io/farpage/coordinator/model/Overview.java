@@ -43,8 +43,8 @@ public record Overview(
      * @param warnings alerts that are not critical
      * @param poolBytes of the pools of all nodes that have not failed
      * @param usedBytes of these
-     * @param links by transport; a coordinator older than this field leaves it out
-     * @param extents of all spaces; a coordinator older than this field leaves it out
+     * @param links by transport
+     * @param extents of all spaces
      */
     public record Totals(
             @JsonProperty(required = true) Map<NodeStatus, Long> nodes,
@@ -54,8 +54,8 @@ public record Overview(
             @JsonProperty(required = true) long warnings,
             @JsonProperty(required = true) long poolBytes,
             @JsonProperty(required = true) long usedBytes,
-            Optional<LinkCounts> links,
-            Optional<ExtentCounts> extents) {
+            @JsonProperty(required = true) LinkCounts links,
+            @JsonProperty(required = true) ExtentCounts extents) {
 
         /** Copies the map. */
         public Totals {

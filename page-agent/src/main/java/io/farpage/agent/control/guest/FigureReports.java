@@ -4,28 +4,22 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.Incarnation;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Tells the coordinator every five seconds how the guests of this node fault, for its dashboard: one request for all
- * guests, and none while no guest runs. A coordinator that is older than this request refuses it, and is asked again a
- * minute later. Nothing depends on a report: one that fails is not repeated.
+ * guests, and none while no guest runs. Nothing depends on a report: one that fails is not repeated.
  */
 public final class FigureReports implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(FigureReports.class);
     static final Duration INTERVAL = Duration.ofSeconds(5);
     /** Until the maps are made that the last answer has asked for anew. */
     static final Duration UNTIL_MAPPED = Duration.ofSeconds(1);
 
-    static final Duration WHEN_UNKNOWN = Duration.ofMinutes(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final CoordinatorClient coordinator;
@@ -65,16 +59,8 @@ public final class FigureReports implements AutoCloseable {
         if (samples.isEmpty()) {
             return INTERVAL;
         }
-        try {
-            mapped = Set.copyOf(
-                    coordinator.reportFigures(node, report(samples, millis)).maps());
-        } catch (CoordinatorRefusedException e) {
-            if (e.isNotFound()) {
-                log.debug("the coordinator collects no figures of this node: {}", e.getMessage());
-                return WHEN_UNKNOWN;
-            }
-            throw e;
-        }
+        mapped = Set.copyOf(
+                coordinator.reportFigures(node, report(samples, millis)).maps());
         guests.requestMaps(mapped);
         return before.containsAll(mapped) ? INTERVAL : UNTIL_MAPPED;
     }

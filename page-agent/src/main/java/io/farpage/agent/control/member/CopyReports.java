@@ -4,7 +4,6 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Incarnation;
 import java.time.Duration;
@@ -13,12 +12,10 @@ import java.util.function.Supplier;
 
 /**
  * Tells the coordinator every second how far this node has copied pages to homes that join, for people who wait for
- * that, and nothing while nothing is copied. A coordinator that is older than this request refuses it, and is asked
- * again a minute later. Nothing depends on a report: one that fails is not repeated.
+ * that, and nothing while nothing is copied. Nothing depends on a report: one that fails is not repeated.
  */
 public final class CopyReports implements AutoCloseable {
     static final Duration INTERVAL = Duration.ofSeconds(1);
-    static final Duration WHEN_UNKNOWN = Duration.ofMinutes(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final CoordinatorClient coordinator;
@@ -57,18 +54,10 @@ public final class CopyReports implements AutoCloseable {
     Duration report() throws CoordinatorException {
         List<CopyReport.Copy> now =
                 copies.get().stream().limit(CopyReport.MAX_COPIES).toList();
-        if (now.isEmpty()) {
-            return INTERVAL;
-        }
-        try {
+        if (!now.isEmpty()) {
             coordinator.reportCopies(node, new CopyReport(incarnation, now));
-            return INTERVAL;
-        } catch (CoordinatorRefusedException e) {
-            if (e.isNotFound()) {
-                return WHEN_UNKNOWN;
-            }
-            throw e;
         }
+        return INTERVAL;
     }
 
     @Override

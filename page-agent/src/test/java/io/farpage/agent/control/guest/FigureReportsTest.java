@@ -117,11 +117,9 @@ class FigureReportsTest implements SampledGuests {
     }
 
     @Test
-    void shouldAskAnOlderCoordinatorLaterAndRepeatNoReport() throws CoordinatorException {
-        refuse(404, "not-found");
-        assertEquals(FigureReports.WHEN_UNKNOWN, reports.report());
+    void shouldRepeatNoReportThatIsRefused() {
         refuse(503, "overloaded");
         assertThrows(CoordinatorRefusedException.class, reports::report);
-        assertEquals(2, received.size());
+        assertEquals(1, received.size());
     }
 }

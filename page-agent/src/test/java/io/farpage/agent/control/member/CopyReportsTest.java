@@ -75,11 +75,9 @@ class CopyReportsTest {
     }
 
     @Test
-    void shouldAskAnOlderCoordinatorLaterAndRepeatNoReport() throws CoordinatorException {
-        status = 404;
-        assertEquals(CopyReports.WHEN_UNKNOWN, reports.report());
+    void shouldRepeatNoReportThatIsRefused() {
         status = 503;
         assertThrows(CoordinatorRefusedException.class, reports::report);
-        assertEquals(2, received.size());
+        assertEquals(1, received.size());
     }
 }

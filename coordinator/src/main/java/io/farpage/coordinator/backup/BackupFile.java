@@ -21,7 +21,7 @@ import tools.jackson.core.JacksonException;
 public final class BackupFile {
 
     /** The version that this program writes, and the only one that it reads. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     private static final String FORMAT = "farpage-coordinator-backup";
     private static final Pattern HEADER =

@@ -59,13 +59,15 @@ final class Draft {
         cluster = Rows.durable(Table.CLUSTER, before.cluster(), changes);
         nodes = Rows.durable(Table.NODES, before.nodes(), changes);
         retired = Rows.durable(Table.RETIRED, before.retired(), changes);
-        endpoints = Rows.soft(Table.ENDPOINTS, before.soft().endpoints());
-        offers = Rows.soft(Table.ENDPOINTS, before.soft().offers());
+        endpoints = Rows.soft(before.soft().endpoints());
+        offers = Rows.soft(before.soft().offers());
         entries = before.soft().entries();
-        regions = Rows.soft(Table.REGIONS, before.soft().regions());
+        regions = Rows.soft(before.soft().regions());
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
-        extentRows =
-                Rows.indexed(Table.EXTENTS, before.extents(), before.derived().hosted(), changes);
+        extentRows = Rows.indexed(
+                before.extents(),
+                before.derived().hosted(),
+                (space, was, is) -> ExtentTable.store(space, was, is, changes));
         releases = Rows.durable(Table.RELEASES, before.releases(), changes);
         attachments = Rows.indexed(
                 Table.ATTACHMENTS, before.attachments(), before.derived().attached(), changes);

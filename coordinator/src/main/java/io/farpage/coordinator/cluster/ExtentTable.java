@@ -8,6 +8,9 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.store.Change;
+import io.farpage.coordinator.store.Table;
+import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -17,13 +20,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
  * The extents of all spaces in a draft. The only writer of their rows: what happens to an extent is a command of
- * {@link ExtentLife}. Has the frames zeroed that a command gives back, and tells each node whose part has changed.
+ * {@link ExtentLife}. Has the frames zeroed that a command gives back, and tells each node whose part has changed. In
+ * memory the extents of a space are one row, in the store each is a row of its own.
  */
 final class ExtentTable {
     private final Draft draft;
@@ -70,6 +76,24 @@ final class ExtentTable {
 
     void remove(Space space) {
         rows.remove(State.idKey(space.id()));
+    }
+
+    /** Adds what the store gets: each extent is a row, so a change of a space writes the extents that it changes. */
+    static void store(
+            String space, Optional<State.Extents> before, Optional<State.Extents> after, List<Change> changes) {
+        SortedMap<String, Extent> gone = byKey(space, before);
+        byKey(space, after).forEach((key, extent) -> {
+            if (!extent.equals(gone.remove(key))) {
+                changes.add(new Change(Table.EXTENTS, key, Optional.of(Json.STRICT.writeValueAsString(extent))));
+            }
+        });
+        gone.keySet().forEach(key -> changes.add(new Change(Table.EXTENTS, key, Optional.empty())));
+    }
+
+    private static SortedMap<String, Extent> byKey(String space, Optional<State.Extents> row) {
+        SortedMap<String, Extent> extents = new TreeMap<>();
+        row.ifPresent(all -> all.list().forEach(extent -> extents.put(State.extentKey(space, extent), extent)));
+        return extents;
     }
 
     private void put(Space space, List<Extent> extents) {

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
@@ -80,8 +81,6 @@ public final class Ledger {
         this.revisionBase = counter(store.rows(Table.COUNTERS), Lineage.REVISION_BASE, 0);
         this.revision = revisionBase + store.revision();
         this.state = load(store, State.Published.NOTHING);
-        forgetPublished(store);
-        this.revision = revisionBase + store.revision();
         this.moment = new Moment(state, revision);
         this.events = new EventLog(eventsRetained, state.index());
     }
@@ -223,7 +222,7 @@ public final class Ledger {
     }
 
     /** Whether a change has a row that the store cannot take. */
-    boolean isTooLong(Change change) {
+    private boolean isTooLong(Change change) {
         int most = store.longestRow();
         // A character has at most three bytes, so most rows need no encoding.
         return change.row()
@@ -346,21 +345,11 @@ public final class Ledger {
         return failure;
     }
 
-    /** Earlier programs kept in the store what nodes publish. */
-    private static void forgetPublished(Store store) {
-        List<Change> changes = new ArrayList<>();
-        for (Table table : List.of(Table.ENDPOINTS, Table.REGIONS)) {
-            store.rows(table).keySet().forEach(key -> changes.add(new Change(table, key, Optional.empty())));
-        }
-        if (!changes.isEmpty()) {
-            store.commit(changes);
-        }
-    }
-
     private static State load(Store store, State.Published soft) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
         long index = counter(counters, INDEX, 0);
-        PSortedMap<String, State.Extents> extents = read(store, Table.EXTENTS, State.Extents.class);
+        PSortedMap<String, Space> spaces = read(store, Table.SPACES, Space.class);
+        PSortedMap<String, State.Extents> extents = extents(store, spaces);
         PSortedMap<String, Attachment> attachments = read(store, Table.ATTACHMENTS, Attachment.class);
         PSortedMap<String, Fence> fences = read(store, Table.FENCES, Fence.class);
         return new State(
@@ -371,13 +360,49 @@ public final class Ledger {
                 read(store, Table.NODES, Node.class),
                 read(store, Table.RETIRED, State.Retired.class),
                 soft,
-                read(store, Table.SPACES, Space.class),
+                spaces,
                 extents,
                 read(store, Table.RELEASES, Release.class),
                 attachments,
                 fences,
                 read(store, Table.DRAINS, State.Draining.class),
                 State.Derived.of(extents, attachments, fences));
+    }
+
+    /**
+     * The extents of each space.
+     *
+     * @throws StoreException if they are not those of all pages of all spaces
+     */
+    private static PSortedMap<String, State.Extents> extents(Store store, Map<String, Space> spaces) {
+        SortedMap<String, List<Extent>> found = new TreeMap<>();
+        spaces.keySet().forEach(space -> found.put(space, new ArrayList<>()));
+        read(store, Table.EXTENTS, Extent.class).forEach((key, extent) -> {
+            List<Extent> before = Optional.ofNullable(found.get(key.split("/")[0]))
+                    .orElseThrow(() -> new StoreException("extent '%s' in the store is of no space".formatted(key)));
+            if (extent.firstPage() != pages(before)) {
+                throw new StoreException(
+                        "extent '%s' in the store begins at page %d, and those before it end at page %d"
+                                .formatted(key, extent.firstPage(), pages(before)));
+            }
+            before.add(extent);
+        });
+        spaces.forEach((key, space) -> {
+            long end = pages(found.getOrDefault(key, List.of()));
+            if (end != space.pages()) {
+                throw new StoreException("the extents in the store of space '%s' end at page %d, and it has %d pages"
+                        .formatted(space.name(), end, space.pages()));
+            }
+        });
+        SortedMap<String, State.Extents> rows = new TreeMap<>();
+        found.forEach((key, extents) -> rows.put(key, new State.Extents(extents)));
+        return TreePMap.fromSortedMap(rows);
+    }
+
+    private static long pages(List<Extent> extents) {
+        return extents.isEmpty()
+                ? 0
+                : extents.getLast().firstPage() + extents.getLast().count();
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

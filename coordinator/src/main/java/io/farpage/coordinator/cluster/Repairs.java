@@ -9,9 +9,6 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.WriterRequest;
-import io.farpage.coordinator.store.Change;
-import io.farpage.coordinator.store.Table;
-import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,8 +18,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or
@@ -47,11 +42,6 @@ public final class Repairs {
     /** A pass over a state that has not changed since: room may be free, or a pause over. */
     private static final Duration REPEAT = Duration.ofSeconds(1);
 
-    /** A space whose extents are too many for a row is tried again after so long. */
-    static final Duration LEFT_OUT = Duration.ofMinutes(10);
-
-    private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
-
     private final Ledger ledger;
     private final Time time;
     private final Moves moves;
@@ -72,9 +62,6 @@ public final class Repairs {
      * source of pages.
      */
     private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
-
-    /** Spaces whose extents the store could not take with another home, by their key. */
-    private final Map<String, Long> tooLongAt = new ConcurrentHashMap<>();
 
     /**
      * Works on a ledger.
@@ -105,7 +92,6 @@ public final class Repairs {
         State now = ledger.state();
         failed.observe(now);
         absences.observe(now);
-        tooLongAt.values().removeIf(at -> time.nanos() - at > LEFT_OUT.toNanos());
         moves.follow(now);
         return plan(now).map(plan -> ledger.change(draft -> apply(draft, plan))).orElse(0);
     }
@@ -129,33 +115,13 @@ public final class Repairs {
                 break;
             }
             RepairPolicy.Limits limits = new RepairPolicy.Limits(left, failed::of, one -> mayGiveBack(view, one));
-            Optional<SpacePlan> plan = Optional.of(space)
-                    .filter(one -> !tooLongAt.containsKey(State.idKey(one.id())))
-                    .flatMap(one -> policy.propose(view, one, rooms, limits))
-                    .filter(this::fits);
+            Optional<SpacePlan> plan = policy.propose(view, space, rooms, limits);
             plan.ifPresent(spaces::add);
             left -= plan.map(each -> each.places().size()).orElse(0);
         }
         Draft drained = new Draft(now);
         Drains.tell(drained);
         return spaces.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(new Plan(now, spaces));
-    }
-
-    /**
-     * Whether the store takes the extents. If it does not, the space is left out for a while: all spaces are repaired
-     * in one change.
-     */
-    private boolean fits(SpacePlan plan) {
-        String key = State.idKey(plan.space().id());
-        String row = Json.STRICT.writeValueAsString(new State.Extents(plan.after()));
-        if (!ledger.isTooLong(new Change(Table.EXTENTS, key, Optional.of(row)))) {
-            return true;
-        }
-        tooLongAt.put(key, time.nanos());
-        LOG.warn(
-                "space {} is not repaired: the row of its extents would be longer than the store takes",
-                plan.space().name());
-        return false;
     }
 
     /**

@@ -15,31 +15,50 @@ import org.pcollections.PSortedMap;
  */
 final class Rows<V> {
 
-    private final Table table;
-    private final Optional<List<Change>> changes;
+    private final Stored<V> stored;
     private PSortedMap<String, V> rows;
     private Optional<Index<V>> index;
 
-    private Rows(Table table, PSortedMap<String, V> before, Optional<Index<V>> index, Optional<List<Change>> changes) {
-        this.table = table;
+    /** What the store keeps of a row. */
+    interface Stored<V> {
+        /**
+         * A row was put, replaced or removed.
+         *
+         * @param before empty if there was none
+         * @param after empty if it was removed
+         */
+        void onChange(String key, Optional<V> before, Optional<V> after);
+    }
+
+    private Rows(PSortedMap<String, V> before, Optional<Index<V>> index, Stored<V> stored) {
         this.rows = before;
         this.index = index;
-        this.changes = changes;
+        this.stored = stored;
     }
 
     /** Rows that the store keeps: what changes is added to the changes to be committed. */
     static <V> Rows<V> durable(Table table, PSortedMap<String, V> before, List<Change> changes) {
-        return new Rows<>(table, before, Optional.empty(), Optional.of(changes));
+        return new Rows<>(before, Optional.empty(), asRows(table, changes));
     }
 
     /** Rows that the store keeps and that are found by words as well. */
     static <V> Rows<V> indexed(Table table, PSortedMap<String, V> before, Index<V> index, List<Change> changes) {
-        return new Rows<>(table, before, Optional.of(index), Optional.of(changes));
+        return indexed(before, index, asRows(table, changes));
+    }
+
+    /** Rows that are found by words as well. */
+    static <V> Rows<V> indexed(PSortedMap<String, V> before, Index<V> index, Stored<V> stored) {
+        return new Rows<>(before, Optional.of(index), stored);
     }
 
     /** Rows that are gone with the process, since those that published them publish them again. */
-    static <V> Rows<V> soft(Table table, PSortedMap<String, V> before) {
-        return new Rows<>(table, before, Optional.empty(), Optional.empty());
+    static <V> Rows<V> soft(PSortedMap<String, V> before) {
+        return new Rows<>(before, Optional.empty(), (_, _, _) -> {});
+    }
+
+    /** Each row is one of the store. */
+    private static <V> Stored<V> asRows(Table table, List<Change> changes) {
+        return (key, _, after) -> changes.add(new Change(table, key, after.map(Json.STRICT::writeValueAsString)));
     }
 
     Optional<V> find(String key) {
@@ -70,19 +89,23 @@ final class Rows<V> {
     }
 
     void put(String key, V row) {
-        index = index.map(known -> known.with(key, find(key), Optional.of(row)));
+        change(key, Optional.of(row));
         rows = rows.plus(key, row);
-        changes.ifPresent(all -> all.add(new Change(table, key, Optional.of(Json.STRICT.writeValueAsString(row)))));
     }
 
     boolean remove(String key) {
         if (!rows.containsKey(key)) {
             return false;
         }
-        index = index.map(known -> known.with(key, find(key), Optional.empty()));
+        change(key, Optional.empty());
         rows = rows.minus(key);
-        changes.ifPresent(all -> all.add(new Change(table, key, Optional.empty())));
         return true;
+    }
+
+    private void change(String key, Optional<V> after) {
+        Optional<V> before = find(key);
+        index = index.map(known -> known.with(key, before, after));
+        stored.onChange(key, before, after);
     }
 
     SortedMap<String, V> current() {

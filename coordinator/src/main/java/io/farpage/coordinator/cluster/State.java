@@ -136,6 +136,15 @@ public record State(
         return "%019d".formatted(id);
     }
 
+    /**
+     * The key of an extent in the store.
+     *
+     * @param space id of its space, as {@link #idKey} writes it
+     */
+    public static String extentKey(String space, Extent extent) {
+        return space + "/" + idKey(extent.firstPage());
+    }
+
     /** A space by id or name. */
     public Optional<Space> space(String idOrName) {
         return space(spaces, idOrName);

@@ -45,15 +45,8 @@ final class RebuiltState {
     /** Skips ids that may have been assigned although no live agent knows them. */
     private static final long ID_MARGIN = 1_000;
 
-    private static final List<Table> REPLACED = List.of(
-            Table.NODES,
-            Table.ENDPOINTS,
-            Table.REGIONS,
-            Table.SPACES,
-            Table.EXTENTS,
-            Table.RELEASES,
-            Table.ATTACHMENTS,
-            Table.FENCES);
+    private static final List<Table> REPLACED =
+            List.of(Table.NODES, Table.SPACES, Table.EXTENTS, Table.RELEASES, Table.ATTACHMENTS, Table.FENCES);
 
     private final Map<String, NodeReport> reports;
     private final Merge merge;
@@ -141,7 +134,8 @@ final class RebuiltState {
             space = space.withTorn(Optional.of(new Torn(Torn.reason(reason), now)));
         }
         put(Table.SPACES, State.idKey(space.id()), space);
-        put(Table.EXTENTS, State.idKey(space.id()), new State.Extents(extents));
+        extents.forEach(extent ->
+                put(Table.EXTENTS, State.extentKey(State.idKey(said.space().id()), extent), extent));
     }
 
     /** Without the homes that did not report and are given up; others have the pages. */

@@ -20,11 +20,8 @@ final class MvFile {
     static final String FORMAT_MAP = "format";
     static final String FORMAT_KEY = "version";
 
-    /** The version of what the tables hold; raised when older programs cannot read the rows. */
-    static final String FORMAT = "2";
-
-    /** The version without seals. */
-    static final String UNSEALED_FORMAT = "1";
+    /** The version of what the tables hold; raised when other programs cannot read the rows. */
+    static final String FORMAT = "3";
 
     static final String INTEGRITY_MAP = "integrity";
     private static final String REVISION = "revision";
@@ -95,11 +92,7 @@ final class MvFile {
                 return;
             }
             String format = store.hasMap(FORMAT_MAP) ? formatOf(store) : null;
-            if (UNSEALED_FORMAT.equals(format) && last.revision() == 0) {
-                return;
-            }
-            if (!FORMAT.equals(format)
-                    && !(UNSEALED_FORMAT.equals(format) || store.getMapNames().isEmpty())) {
+            if (!FORMAT.equals(format) && !store.getMapNames().isEmpty()) {
                 throw new StoreException(
                         ("store file %s has format version %s and this program reads version %s; use the program that wrote it, or,"
                                         + " if that is this one, restore the newest copy of the whole directory, or move the directory away"

@@ -14,13 +14,9 @@ public enum Table {
     NODES,
     /** Incarnations that were superseded, by node id. */
     RETIRED,
-    /** Endpoints by {@code node/peer}. */
-    ENDPOINTS,
-    /** Regions by {@code node/name}. */
-    REGIONS,
     /** Spaces by id. */
     SPACES,
-    /** Extents by id of their space. */
+    /** Extents by {@code space/first page}. */
     EXTENTS,
     /** Releases by {@code node/id}. */
     RELEASES,

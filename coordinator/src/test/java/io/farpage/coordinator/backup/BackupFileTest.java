@@ -93,11 +93,11 @@ class BackupFileTest {
 
     @Test
     void shouldNameBothVersionsWhenTheFileIsOfANewerProgram() throws IOException {
-        String newer = BackupFile.text(COPY).replaceFirst(" version 1 ", " version 2 ");
+        String newer = BackupFile.text(COPY).replaceFirst(" version 2 ", " version 3 ");
         assertTrue(refusal(newer)
-                .contains("has version 2, and this program reads version 1; restore it with the program that made it"));
-        assertTrue(refusal("farpage-coordinator-backup version 3 in a format of its own\n\0\1\2")
-                .contains("has version 3"));
+                .contains("has version 3, and this program reads version 2; restore it with the program that made it"));
+        assertTrue(refusal("farpage-coordinator-backup version 4 in a format of its own\n\0\1\2")
+                .contains("has version 4"));
     }
 
     @Test

@@ -16,12 +16,9 @@ import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
-import io.farpage.coordinator.store.Change;
-import io.farpage.coordinator.store.Table;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
@@ -282,28 +279,6 @@ class PullsTest {
         restarted.pulled(
                 "h2", new PullReport(incarnation("h2"), space().id(), ExtentEpoch.of(first()), Optional.empty()));
         assertEquals(Set.of("h2"), names(first()));
-    }
-
-    /** Its row does not say how far it has come: the node that was attached copied all pages. */
-    @Test
-    void shouldDropAHomeThatJoinedBeforeHomesPulled() {
-        homes("h1", "h2", "h3");
-        create(1, "h1");
-        drains.begin("h1");
-        repairs.step();
-        String joined = joining().orElseThrow();
-        with.store.rows(Table.EXTENTS).forEach((key, row) -> {
-            assertTrue(row.contains(",\"pull\":\"running\""), row);
-            with.store.commit(
-                    List.of(new Change(Table.EXTENTS, key, Optional.of(row.replace(",\"pull\":\"running\"", "")))));
-        });
-        with.restart();
-        Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
-        restarted.step();
-        assertEquals(Optional.empty(), joining());
-        restarted.step();
-        assertTrue(joining().filter(node -> !node.equals(joined)).isPresent(), first()::toString);
-        assertEquals(Optional.of(PullState.RUNNING), first().pull());
     }
 
     @Test

@@ -18,7 +18,6 @@ import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.WriterRequest;
-import io.farpage.coordinator.store.Table;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
@@ -145,31 +144,6 @@ class RepairsTest {
         assertEquals(epoch + 2, first().epochNumber());
         assertEquals(0, Backlog.bytes(with.ledger.state()));
         assertEquals(0, repairs.step());
-    }
-
-    /** The row of the larger space has no room for one more home. */
-    @Test
-    void shouldRepairOneSpaceWhenTheExtentsOfAnotherWouldBeTooLongForTheStore() {
-        homes("h1", "h2", "h3", "h4");
-        with.spaces.create(
-                new SpaceRequest("large", 2 * PAGE, OptionalInt.empty(), Optional.of(List.of("h1", "h2", "h3")))
-                        .withReplicas(3));
-        create(2, 2, "h1", "h2");
-        attachments.attach("large", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
-        attach();
-        drop("large", "h1");
-        drop("h1");
-        with.store.limitRows(with.store.rows(Table.EXTENTS).values().stream()
-                        .mapToInt(String::length)
-                        .max()
-                        .orElseThrow()
-                + 40);
-        assertEquals(1, repairs.step());
-        assertTrue(joining().isPresent());
-        assertEquals(Optional.empty(), with.ledger.failure(), "the store has not failed");
-        with.store.limitRows(Integer.MAX_VALUE);
-        with.time.advance(Repairs.LEFT_OUT.plusSeconds(1));
-        assertEquals(1, repairs.step(), "it is tried again");
     }
 
     @Test

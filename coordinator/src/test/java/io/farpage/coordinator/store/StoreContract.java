@@ -61,12 +61,12 @@ public abstract class StoreContract {
         rows.put("empty", "");
         try (Store store = open()) {
             store.commit(rows.entrySet().stream()
-                    .map(row -> put(Table.ENDPOINTS, row.getKey(), row.getValue()))
+                    .map(row -> put(Table.FENCES, row.getKey(), row.getValue()))
                     .toList());
-            assertEquals(rows, store.rows(Table.ENDPOINTS));
+            assertEquals(rows, store.rows(Table.FENCES));
             assertEquals(
                     List.copyOf(rows.keySet()),
-                    List.copyOf(store.rows(Table.ENDPOINTS).keySet()));
+                    List.copyOf(store.rows(Table.FENCES).keySet()));
         }
     }
 
@@ -127,12 +127,12 @@ public abstract class StoreContract {
     @Test
     void shouldMakeManyChangesInOneCommit() {
         List<Change> changes = new ArrayList<>();
-        IntStream.range(0, 1_000).forEach(i -> changes.add(put(Table.ENDPOINTS, "node-" + i + "/peer", "{}")));
+        IntStream.range(0, 1_000).forEach(i -> changes.add(put(Table.FENCES, "node-" + i + "/peer", "{}")));
         Store store = open();
         long start = store.revision();
         store.commit(changes);
         assertEquals(start + 1, store.revision());
-        assertEquals(1_000, store.rows(Table.ENDPOINTS).size());
+        assertEquals(1_000, store.rows(Table.FENCES).size());
         store.commit(changes.stream()
                 .skip(1)
                 .map(change -> delete(change.table(), change.key()))
@@ -140,7 +140,7 @@ public abstract class StoreContract {
         Store again = reopen(store);
         try (again) {
             assertEquals(start + 2, again.revision());
-            assertEquals(Map.of("node-0/peer", "{}"), again.rows(Table.ENDPOINTS));
+            assertEquals(Map.of("node-0/peer", "{}"), again.rows(Table.FENCES));
         }
     }
 

@@ -38,8 +38,9 @@ public record Extent(
         homes = List.copyOf(homes);
         Check.range("homes: number of elements", homes.size(), 1, 16);
         dropped = dropped.map(List::copyOf).filter(former -> !former.isEmpty());
-        // A row that does not say it was written when the attached node copied all pages.
-        pull = joining.isEmpty() ? Optional.empty() : pull.or(() -> Optional.of(PullState.AWAITED));
+        if (joining.isPresent() != pull.isPresent()) {
+            throw new IllegalArgumentException("joining: %s, but pull: %s".formatted(joining, pull));
+        }
     }
 
     /** An extent whose homes have never changed. */
@@ -140,8 +141,16 @@ public record Extent(
     private Extent without(ExtentHome gone, Optional<List<DroppedHome>> former) {
         List<ExtentHome> rest =
                 homes.stream().filter(home -> !home.equals(gone)).toList();
+        Optional<ExtentHome> stillJoining = joining.filter(home -> !home.equals(gone));
         return new Extent(
-                firstPage, count, rest, state, next(), former, joining.filter(home -> !home.equals(gone)), pull);
+                firstPage,
+                count,
+                rest,
+                state,
+                next(),
+                former,
+                stillJoining,
+                pull.filter(_ -> stillJoining.isPresent()));
     }
 
     /** The same without the former homes that match. */

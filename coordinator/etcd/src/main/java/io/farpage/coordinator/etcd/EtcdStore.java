@@ -46,7 +46,7 @@ final class EtcdStore implements Store {
     private static final int LONGEST_PATH = 1 << 10;
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdStore.class);
-    private static final String MARK = "mark";
+    static final String MARK = "mark";
     private static final String ROWS = "rows/";
 
     private final Etcd etcd;

@@ -10,16 +10,13 @@ import java.util.Optional;
 
 /**
  * The version of the rows in etcd, in a key of its own beside the mark. Each transaction of a leader compares it. A
- * program reads rows of a later version without the fields that it does not know, and would write them back without
- * these; so it does not stand for election where the version is later than its own. A store without the key is of a
- * program that knew none, and gets it from its next leader.
+ * program would lose what it does not know of rows of another version, so it does not stand for election where the
+ * version is not its own. A store without commits has no version, and gets it from its first leader.
  */
 final class Format {
 
-    /**
-     * The version that this program writes. It grows when a program of the version before would lose what is in a row.
-     */
-    static final int OWN = 1;
+    /** The version that this program reads and writes. It grows when the rows change in form. */
+    static final int OWN = 2;
 
     private static final String KEY = "format";
 
@@ -27,35 +24,36 @@ final class Format {
 
     /** Why this program may not lead; empty if it may. */
     static Optional<String> refusal(Etcd etcd) {
-        return refusal(etcd, etcd.get(KEY));
+        return refusal(etcd, found(etcd));
     }
 
     private static Optional<String> refusal(Etcd etcd, Optional<String> found) {
-        return found.filter(text -> number(text) > OWN)
-                .map(later ->
-                        "etcd, %s: the rows are of format %s, and this program, which writes format %d, would lose a part of them; start the version of farpage that wrote them"
-                                .formatted(etcd.prefix(), later, OWN));
+        return found.filter(text -> number(text) != OWN)
+                .map(other ->
+                        "etcd, %s: the rows are of format %s, and this program reads and writes format %d; start the version of farpage that wrote them, or begin under another store.prefix"
+                                .formatted(etcd.prefix(), other, OWN));
+    }
+
+    /** Rows that were written without a version count as version 0. */
+    private static Optional<String> found(Etcd etcd) {
+        return etcd.get(KEY).or(() -> etcd.get(EtcdStore.MARK).map(_ -> "0"));
     }
 
     /**
      * Makes the version this program's, as its leader.
      *
      * @param leads holds in etcd as long as this program leads
-     * @throws StoreException if it does not lead, or if the rows are of a later version
+     * @throws StoreException if it does not lead, or if the rows are of another version
      */
     static void claim(Etcd etcd, Cmp leads) {
-        Optional<String> found = etcd.get(KEY);
+        Optional<String> found = found(etcd);
         refusal(etcd, found).ifPresent(reason -> {
             throw new StoreException(reason);
         });
-        if (found.equals(Optional.of(text()))) {
+        if (found.isPresent()) {
             return;
         }
-        Cmp unchanged = new Cmp(
-                etcd.key(KEY),
-                Cmp.Op.EQUAL,
-                found.<CmpTarget<?>>map(text -> CmpTarget.value(Etcd.bytes(text)))
-                        .orElseGet(() -> CmpTarget.version(0)));
+        Cmp unchanged = new Cmp(etcd.key(KEY), Cmp.Op.EQUAL, CmpTarget.version(0));
         Op put = Op.put(etcd.key(KEY), Etcd.bytes(text()), PutOption.DEFAULT);
         if (!etcd.commit("begin format " + OWN, List.of(leads, unchanged), List.of(put))
                 && !etcd.get(KEY).equals(Optional.of(text()))) {

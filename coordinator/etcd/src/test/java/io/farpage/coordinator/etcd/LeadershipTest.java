@@ -84,6 +84,29 @@ class LeadershipTest {
         }
     }
 
+    @Test
+    void shouldNotStandWhenTheRowsAreOfAnEarlierFormat() throws Exception {
+        try (EtcdMember member = EtcdMember.start(directory);
+                Members members = member.members()) {
+            Etcd etcd = new Etcd(members, "/farpage", Duration.ofSeconds(20));
+            assertEquals(Optional.empty(), Format.refusal(etcd));
+            etcd.commit("put", List.of(), List.of(format(etcd, Format.OWN - 1)));
+            assertTrue(Format.refusal(etcd).orElse("").contains("are of format %d".formatted(Format.OWN - 1)));
+        }
+    }
+
+    /** The first programs wrote rows and a mark, and no format. */
+    @Test
+    void shouldNotStandWhenTheRowsAreOfNoFormat() throws Exception {
+        try (EtcdMember member = EtcdMember.start(directory);
+                Members members = member.members()) {
+            Etcd etcd = new Etcd(members, "/farpage", Duration.ofSeconds(20));
+            Op mark = Op.put(etcd.key(EtcdStore.MARK), Etcd.bytes("1 x 0"), PutOption.DEFAULT);
+            etcd.commit("put", List.of(), List.of(mark));
+            assertTrue(Format.refusal(etcd).orElse("").contains("are of format 0"));
+        }
+    }
+
     /** A version that comes later wrote rows meanwhile: it has put its number where this program has put its own. */
     @Test
     void shouldNeitherCommitNorStandWhenTheRowsAreOfALaterFormat() throws Exception {
@@ -109,7 +132,8 @@ class LeadershipTest {
                     .until(() -> candidacy.leader().isEmpty());
             assertTrue(Format.refusal(etcd)
                     .orElse("")
-                    .contains("are of format 2, and this program, which writes format 1"));
+                    .contains("are of format %d, and this program reads and writes format %d"
+                            .formatted(Format.OWN + 1, Format.OWN)));
             standing.interrupt();
             Deadlines.join("the end of the thread", Deadlines.LONG, standing);
         }

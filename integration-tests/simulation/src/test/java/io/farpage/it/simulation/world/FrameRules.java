@@ -1,6 +1,5 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Node;
@@ -126,49 +125,44 @@ final class FrameRules {
                     release.length(),
                     release.space()));
         }
-        long space = Long.parseLong(row.key());
-        List<Claim> all = new ArrayList<>();
-        for (Extent extent : extents(text)) {
-            extent.places()
-                    .map(home -> new Claim(
-                            home.node(), home.incarnation().toString(), home.offset(), extent.count() * 4096, space))
-                    .forEach(all::add);
-        }
-        return all;
+        Extent extent = extent(text);
+        return extent.places()
+                .map(home -> new Claim(
+                        home.node(), home.incarnation().toString(), home.offset(), extent.count() * 4096, space(row)))
+                .toList();
     }
 
-    private static List<Extent> extents(String text) {
-        return Json.LENIENT.readValue(text, State.Extents.class).list();
+    private static Extent extent(String text) {
+        return Json.LENIENT.readValue(text, Extent.class);
+    }
+
+    private static long space(Replaced extent) {
+        return Long.parseLong(extent.key().substring(0, extent.key().indexOf('/')));
     }
 
     private void homesHaveJoined(Replaced row) {
         if (row.before().isEmpty() || row.after().isEmpty()) {
             return;
         }
-        Map<Long, Extent> before = new HashMap<>();
-        extents(row.before().get()).forEach(extent -> before.put(extent.firstPage(), extent));
-        for (Extent now : extents(row.after().get())) {
-            Extent then = before.get(now.firstPage());
-            if (then != null) {
-                keepsWhatLives(then, now, row.key());
-            }
-            for (ExtentHome home : now.homes()) {
-                if (then == null || then.targets().noneMatch(home::equals)) {
-                    engine.fail("node %s is a home of the extent at page %d of space %s, which it has not joined"
-                            .formatted(home.node(), now.firstPage(), row.key()));
-                }
+        Extent then = extent(row.before().get());
+        Extent now = extent(row.after().get());
+        keepsWhatLives(then, now, space(row));
+        for (ExtentHome home : now.homes()) {
+            if (then.targets().noneMatch(home::equals)) {
+                engine.fail("node %s is a home of the extent at page %d of space %d, which it has not joined"
+                        .formatted(home.node(), now.firstPage(), space(row)));
             }
         }
     }
 
     /** A home that joins takes the place of one that has failed, not of one that is alive. */
-    private void keepsWhatLives(Extent then, Extent now, String space) {
+    private void keepsWhatLives(Extent then, Extent now, long space) {
         boolean isPromoted = then.joining().filter(now.homes()::contains).isPresent();
         boolean hasFailed = now.homes().stream().anyMatch(home -> failed.contains(home.node()));
         for (ExtentHome home : then.homes()) {
             if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
                 engine.fail(
-                        "node %s, which is alive, is dropped from the extent at page %d of space %s, and one that has failed is kept"
+                        "node %s, which is alive, is dropped from the extent at page %d of space %d, and one that has failed is kept"
                                 .formatted(home.node(), now.firstPage(), space));
             }
         }

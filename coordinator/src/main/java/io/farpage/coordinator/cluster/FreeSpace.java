@@ -52,11 +52,10 @@ final class FreeSpace {
         }
         for (Space space : draft.spaces.values()) {
             for (Extent extent : draft.extents.of(space)) {
-                extent.places()
-                        .map(ExtentHome::node)
-                        .distinct()
-                        .flatMap(id -> Optional.ofNullable(rooms.get(id)).stream())
-                        .forEach(room -> room.use(extent, space.pageSize()));
+                long bytes = extent.count() * space.pageSize();
+                extent.homes().forEach(place -> use(rooms, place, bytes));
+                extent.joining().ifPresent(place -> use(rooms, place, bytes));
+                extent.droppedHomes().forEach(former -> use(rooms, former.home(), bytes));
             }
         }
         return List.copyOf(rooms.values());
@@ -68,8 +67,21 @@ final class FreeSpace {
 
     private void use(Extent extent, int pageSize) {
         extent.places()
-                .filter(place -> place.node().equals(node.id()) && isCurrent(place.incarnation()))
-                .forEach(place -> used.merge(place.offset(), extent.count() * pageSize, Math::max));
+                .filter(place -> place.node().equals(node.id()))
+                .forEach(place -> use(place, extent.count() * pageSize));
+    }
+
+    private static void use(Map<String, FreeSpace> rooms, ExtentHome place, long bytes) {
+        FreeSpace room = rooms.get(place.node());
+        if (room != null) {
+            room.use(place, bytes);
+        }
+    }
+
+    private void use(ExtentHome place, long bytes) {
+        if (isCurrent(place.incarnation())) {
+            used.merge(place.offset(), bytes, Math::max);
+        }
     }
 
     private void use(Collection<Release> releases) {

@@ -1,7 +1,6 @@
 package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.extent.ExtentCommand;
-import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -55,12 +54,6 @@ final class RepairPolicy {
             return Optional.ofNullable(commands.get(extent.firstPage())).stream()
                     .toList();
         }
-
-        List<Extent> after() {
-            return before.stream()
-                    .map(extent -> of(extent).stream().reduce(extent, ExtentLife::apply, (_, last) -> last))
-                    .toList();
-        }
     }
 
     /**
@@ -103,8 +96,11 @@ final class RepairPolicy {
                         new ExtentCommand.Drop(extent.joining().orElseThrow()));
                 continue;
             }
+            if (left <= 0 || isSettled(view, space, extent)) {
+                continue;
+            }
             List<ExtentHome> beside = beside(view, space, extent);
-            if (left <= 0 || !needsHome(space, extent, beside) || !Pulls.hasSource(view, extent)) {
+            if (!needsHome(space, extent, beside) || !Pulls.hasSource(view, extent)) {
                 continue;
             }
             Optional<String> target = move(view, space, extent).map(Move::to);
@@ -135,10 +131,30 @@ final class RepairPolicy {
     }
 
     private boolean needsChange(Draft draft, Space space) {
-        return draft.extents.of(space).stream()
-                .anyMatch(extent -> needsHome(space, extent, beside(draft, space, extent))
-                        || isJoiningInVain(draft, space, extent)
-                        || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)));
+        for (Extent extent : draft.extents.of(space)) {
+            if (!isSettled(draft, space, extent)
+                    && (needsHome(space, extent, beside(draft, space, extent))
+                            || isJoiningInVain(draft, space, extent)
+                            || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether an extent has all its homes, and none joins, moves or was dropped: so are nearly all at most times. */
+    private boolean isSettled(Draft draft, Space space, Extent extent) {
+        if (extent.joining().isPresent()
+                || !extent.droppedHomes().isEmpty()
+                || extent.homes().size() < space.copies()) {
+            return false;
+        }
+        for (ExtentHome home : extent.homes()) {
+            if (!stays(draft, home)) {
+                return false;
+            }
+        }
+        return moves.of(space.id(), extent).isEmpty();
     }
 
     /**

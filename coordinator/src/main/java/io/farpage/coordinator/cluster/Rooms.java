@@ -13,23 +13,33 @@ import java.util.Set;
 
 /**
  * The free room of all nodes and the groups of homes that are in use, for choosing homes for many extents. Worked out
- * once from a draft; what is chosen is taken from it. Remembers what it has no place for. One thread.
+ * once from a draft, when they are asked for; what is chosen is taken from it. Remembers what it has no place for. One
+ * thread.
  */
 final class Rooms {
 
     private final Draft draft;
     private final State of;
+    /** By node; empty until they are asked for. */
     private final Map<String, FreeSpace> rooms = new LinkedHashMap<>();
+
     private final Map<Integer, Set<Set<String>>> groups = new HashMap<>();
     private final Set<Object> without = new HashSet<>();
     private boolean taken;
 
-    /** The rooms as a draft is now, at the cost of one look at all extents. */
+    /** The rooms as a draft is now. */
     Rooms(Draft draft) {
-        this.draft = draft;
         this.of = draft.finished();
-        FreeSpace.of(List.copyOf(draft.nodes.values()), draft)
-                .forEach(room -> rooms.put(room.node().id(), room));
+        this.draft = new Draft(of);
+    }
+
+    /** At the cost of one look at all extents the first time. */
+    private Map<String, FreeSpace> rooms() {
+        if (rooms.isEmpty()) {
+            FreeSpace.of(List.copyOf(draft.nodes.values()), draft)
+                    .forEach(room -> rooms.put(room.node().id(), room));
+        }
+        return rooms;
     }
 
     /** Whether nothing was taken, and a state has the same nodes, extents and releases. */
@@ -49,7 +59,7 @@ final class Rooms {
     }
 
     Collection<FreeSpace> all() {
-        return rooms.values();
+        return rooms().values();
     }
 
     /** The groups of {@code copies} homes that extents have. */
@@ -59,7 +69,7 @@ final class Rooms {
 
     /** Takes a place if it is free and the node still has that pool. */
     boolean take(ExtentHome home, long bytes) {
-        FreeSpace room = rooms.get(home.node());
+        FreeSpace room = rooms().get(home.node());
         if (room == null || !isUsable(draft, room.node()) || !room.take(home, bytes)) {
             return false;
         }

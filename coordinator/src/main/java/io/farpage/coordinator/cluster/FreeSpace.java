@@ -34,12 +34,7 @@ final class FreeSpace {
     }
 
     static FreeSpace of(Node node, Draft draft) {
-        FreeSpace room = new FreeSpace(node);
-        for (Space space : draft.spaces.values()) {
-            draft.extents.of(space).forEach(extent -> room.use(extent, space.pageSize()));
-        }
-        room.use(draft.releases.under(node.id() + "/"));
-        return room;
+        return of(List.of(node), draft).getFirst();
     }
 
     /** The room of several nodes, in their order, at the cost of one look at all extents. */
@@ -63,12 +58,6 @@ final class FreeSpace {
 
     static FreeSpace of(Node node, State state) {
         return of(node, new Draft(state));
-    }
-
-    private void use(Extent extent, int pageSize) {
-        extent.places()
-                .filter(place -> place.node().equals(node.id()))
-                .forEach(place -> use(place, extent.count() * pageSize));
     }
 
     private static void use(Map<String, FreeSpace> rooms, ExtentHome place, long bytes) {

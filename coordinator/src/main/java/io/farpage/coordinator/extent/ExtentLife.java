@@ -5,10 +5,13 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.PullState;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -37,24 +40,24 @@ public final class ExtentLife {
             case ExtentCommand.Join join -> join(extent, join);
             case ExtentCommand.AllowPull _ -> {
                 require(isPull(extent, PullState.AWAITED), extent, command);
-                yield extent.withPull(PullState.RUNNING);
+                yield pulling(extent, PullState.RUNNING);
             }
             case ExtentCommand.FinishPull _ -> {
                 require(isPull(extent, PullState.RUNNING), extent, command);
-                yield extent.withPull(PullState.DONE);
+                yield pulling(extent, PullState.DONE);
             }
             case ExtentCommand.Promote promote -> {
                 require(
                         isPull(extent, PullState.DONE) && extent.homes().containsAll(promote.replaced()),
                         extent,
                         command);
-                yield extent.promote(promote.replaced());
+                yield promote(extent, promote.replaced());
             }
             case ExtentCommand.Drop drop -> {
                 require(isJoining(extent, drop.home()) || isSpare(extent, drop.home()), extent, command);
-                yield extent.drop(drop.home());
+                yield without(extent, drop.home(), dropped(extent, List.of(drop.home())));
             }
-            case ExtentCommand.GiveBack back -> extent.acknowledged(former -> former.epoch() <= back.epoch());
+            case ExtentCommand.GiveBack back -> giveBack(extent, former -> former.epoch() <= back.epoch());
             case ExtentCommand.Lose lose -> lose(extent, lose);
         };
     }
@@ -75,7 +78,8 @@ public final class ExtentLife {
                                         place -> place.node().equals(join.home().node())),
                 extent,
                 join);
-        return extent.join(join.home(), join.begins());
+        return next(
+                extent, extent.homes(), extent.droppedHomes(), Optional.of(join.home()), Optional.of(join.begins()));
     }
 
     private static boolean isPull(Extent extent, PullState state) {
@@ -94,16 +98,79 @@ public final class ExtentLife {
     }
 
     private static Extent lose(Extent extent, ExtentCommand.Lose lose) {
-        Extent now = extent.acknowledged(former -> lose.isOf(former.home()));
+        Extent now = giveBack(extent, former -> lose.isOf(former.home()));
         Optional<ExtentHome> joining = extent.joining().filter(lose::isOf);
         if (joining.isPresent()) {
-            return now.forget(joining.get());
+            return without(now, joining.get(), now.droppedHomes());
         }
         Optional<ExtentHome> gone = extent.homes().stream().filter(lose::isOf).findFirst();
         if (gone.isEmpty() || extent.state() == ExtentState.LOST) {
             return now;
         }
-        return extent.homes().size() > 1 ? now.forget(gone.get()) : now.withState(ExtentState.LOST);
+        return extent.homes().size() > 1
+                ? without(now, gone.get(), now.droppedHomes())
+                : same(now, ExtentState.LOST, now.droppedHomes(), now.pull());
+    }
+
+    private static Extent promote(Extent extent, List<ExtentHome> replaced) {
+        List<ExtentHome> homes = new ArrayList<>(extent.homes());
+        homes.removeAll(replaced);
+        homes.add(extent.joining().orElseThrow());
+        return next(extent, homes, dropped(extent, replaced), Optional.empty(), Optional.empty());
+    }
+
+    /** The dropped homes of the next epoch, in which more homes are dropped. */
+    private static List<DroppedHome> dropped(Extent extent, List<ExtentHome> more) {
+        return Stream.concat(
+                        extent.droppedHomes().stream(),
+                        more.stream().map(home -> DroppedHome.of(home, extent.epochNumber() + 1)))
+                .toList();
+    }
+
+    private static Extent without(Extent extent, ExtentHome gone, List<DroppedHome> dropped) {
+        List<ExtentHome> homes =
+                extent.homes().stream().filter(home -> !home.equals(gone)).toList();
+        Optional<ExtentHome> joining = extent.joining().filter(home -> !home.equals(gone));
+        return next(extent, homes, dropped, joining, extent.pull().filter(_ -> joining.isPresent()));
+    }
+
+    private static Extent giveBack(Extent extent, Predicate<DroppedHome> which) {
+        List<DroppedHome> rest =
+                extent.droppedHomes().stream().filter(which.negate()).toList();
+        return same(extent, extent.state(), rest, extent.pull());
+    }
+
+    private static Extent pulling(Extent extent, PullState pull) {
+        return same(extent, extent.state(), extent.droppedHomes(), Optional.of(pull));
+    }
+
+    private static Extent same(Extent extent, ExtentState state, List<DroppedHome> dropped, Optional<PullState> pull) {
+        return new Extent(
+                extent.firstPage(),
+                extent.count(),
+                extent.homes(),
+                state,
+                extent.epoch(),
+                Optional.of(dropped),
+                extent.joining(),
+                pull);
+    }
+
+    private static Extent next(
+            Extent extent,
+            List<ExtentHome> homes,
+            List<DroppedHome> dropped,
+            Optional<ExtentHome> joining,
+            Optional<PullState> pull) {
+        return new Extent(
+                extent.firstPage(),
+                extent.count(),
+                homes,
+                extent.state(),
+                OptionalLong.of(extent.epochNumber() + 1),
+                Optional.of(dropped),
+                joining,
+                pull);
     }
 
     /** The nodes whose part in an extent is another one than before. */

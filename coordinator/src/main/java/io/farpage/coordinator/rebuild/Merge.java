@@ -1,5 +1,7 @@
 package io.farpage.coordinator.rebuild;
 
+import io.farpage.coordinator.extent.ExtentCommand;
+import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.ClusterId;
 import io.farpage.coordinator.model.Extent;
@@ -21,7 +23,6 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -93,18 +94,20 @@ final class Merge {
         SpaceExtents earlier = newer ? known : said;
         List<Extent> extents = new ArrayList<>();
         for (int i = 0; i < later.extents().size(); i++) {
-            Extent one = known.extents().get(i);
-            Extent other = said.extents().get(i);
-            boolean lost = one.state() == ExtentState.LOST || other.state() == ExtentState.LOST;
-            Extent latest = one.epochNumber() == other.epochNumber()
-                    ? later.extents().get(i)
-                    : one.epochNumber() > other.epochNumber() ? one : other;
-            extents.add(latest.withState(lost ? ExtentState.LOST : ExtentState.OK));
+            extents.add(later(later.extents().get(i), earlier.extents().get(i)));
         }
         Optional<Torn> torn = known.space().torn().or(said.space()::torn);
         boolean deleting = known.space().deleting() || said.space().deleting();
         Space space = deleting ? later.space().withDeleting() : later.space();
         return new SpaceExtents(protectedAsBefore(space, earlier).withTorn(torn), later.index(), extents);
+    }
+
+    /** An extent that is lost changes no more; otherwise the epoch tells which of two is later. */
+    private static Extent later(Extent ofLater, Extent ofEarlier) {
+        if (ofLater.state() != ofEarlier.state()) {
+            return ofLater.state() == ExtentState.LOST ? ofLater : ofEarlier;
+        }
+        return ofLater.epochNumber() >= ofEarlier.epochNumber() ? ofLater : ofEarlier;
     }
 
     /**
@@ -164,33 +167,24 @@ final class Merge {
     private void dropReleased(String node, Release release) {
         ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
         spaces.computeIfPresent(release.space(), (_, said) -> {
-            if (release.deleted()) {
-                return null;
-            }
-            return without(said, place).orElse(lost(said, place));
+            return release.deleted() ? null : without(said, place);
         });
     }
 
-    /** A space without a copy; empty if that is the only one of an extent. */
-    private static Optional<SpaceExtents> without(SpaceExtents said, ExtentHome place) {
-        if (said.extents().stream().anyMatch(extent -> extent.homes().equals(List.of(place)))) {
-            return Optional.empty();
-        }
-        return Optional.of(with(said, extent -> without(extent, place)));
-    }
-
-    private static Extent without(Extent extent, ExtentHome place) {
-        Extent rest = extent.targets().anyMatch(place::equals) ? extent.forget(place) : extent;
-        return rest.acknowledged(former -> former.home().equals(place));
-    }
-
-    private static SpaceExtents lost(SpaceExtents said, ExtentHome place) {
-        return with(said, extent -> extent.homes().contains(place) ? extent.withState(ExtentState.LOST) : extent);
-    }
-
-    private static SpaceExtents with(SpaceExtents said, UnaryOperator<Extent> change) {
+    /** A space without a place; pages that only it has are lost. */
+    private static SpaceExtents without(SpaceExtents said, ExtentHome place) {
+        ExtentCommand lose = new ExtentCommand.Lose(place.node(), place.incarnation());
         return new SpaceExtents(
-                said.space(), said.index(), said.extents().stream().map(change).toList());
+                said.space(),
+                said.index(),
+                said.extents().stream()
+                        .map(extent ->
+                                extent.places().anyMatch(place::equals) ? ExtentLife.apply(extent, lose) : extent)
+                        .toList());
+    }
+
+    private static boolean isOnlyHome(SpaceExtents said, ExtentHome place) {
+        return said.extents().stream().anyMatch(extent -> extent.homes().equals(List.of(place)));
     }
 
     /**
@@ -209,7 +203,10 @@ final class Merge {
                             .contains(id))
                     .filter(range -> overlapsAny(id, range))
                     .forEach(range -> spaces.computeIfPresent(
-                            id, (_, said) -> without(said, range.place()).orElse(attached.contains(id) ? said : null)));
+                            id,
+                            (_, said) -> !isOnlyHome(said, range.place())
+                                    ? without(said, range.place())
+                                    : attached.contains(id) ? said : null));
         }
     }
 

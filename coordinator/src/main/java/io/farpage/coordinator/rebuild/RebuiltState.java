@@ -3,10 +3,11 @@ package io.farpage.coordinator.rebuild;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.extent.ExtentCommand;
+import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -111,11 +112,12 @@ final class RebuiltState {
         for (Extent reported : said.extents()) {
             // A home that joins is no source of pages. Its frames are reserved until the writer has learned that it is
             // dropped.
-            Extent extent = reported.joining().map(reported::drop).orElse(reported);
-            boolean lost = extent.state() == ExtentState.LOST
-                    || extent.homes().stream().noneMatch(merge::isCurrent);
-            anyLost |= lost;
-            extents.add(lost ? extent.withState(ExtentState.LOST) : withoutSilent(extent));
+            Extent extent = reported.joining()
+                    .map(home -> ExtentLife.apply(reported, new ExtentCommand.Drop(home)))
+                    .orElse(reported);
+            Extent rest = withoutSilent(extent);
+            anyLost |= rest.state() == ExtentState.LOST;
+            extents.add(rest);
             // Its pages count as lost, so it must not come back: others may be given the same room of another
             // incarnation.
             extent.homes().stream()
@@ -138,15 +140,12 @@ final class RebuiltState {
                 put(Table.EXTENTS, State.extentKey(State.idKey(said.space().id()), extent), extent));
     }
 
-    /** Without the homes that did not report and are given up; others have the pages. */
+    /** Without the pools that did not report and are given up. */
     private Extent withoutSilent(Extent extent) {
-        Extent rest = extent;
-        for (ExtentHome home : extent.homes()) {
-            if (!merge.isCurrent(home)) {
-                rest = rest.forget(home);
-            }
-        }
-        return rest.acknowledged(former -> !merge.isCurrent(former.home()));
+        return extent.places()
+                .filter(place -> !merge.isCurrent(place))
+                .map(place -> new ExtentCommand.Lose(place.node(), place.incarnation()))
+                .reduce(extent, ExtentLife::apply, (_, last) -> last);
     }
 
     private boolean isAttached(Space space) {

@@ -16,6 +16,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.extent.ExtentCommand;
+import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
@@ -121,7 +123,7 @@ class RebuildTest {
     @Test
     void shouldTakeTheHomesOfTheLatestEpochThatAnyAgentReports() {
         Extent first = new Extent(0, 4, List.of(home("a", 0), home("b", 0)), ExtentState.OK);
-        Extent later = first.drop(home("b", 0));
+        Extent later = dropped(first, home("b", 0));
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", first))));
         rebuild.report("c", attached("c", AttachMode.EXCLUSIVE, space(5, "vm", later)));
@@ -135,8 +137,9 @@ class RebuildTest {
     void shouldRefuseReportsOfTwoHistoriesOfAnExtent() {
         Extent first = new Extent(0, 4, List.of(home("b", 0), home("c", 0)), ExtentState.OK);
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("b", report("b", List.of(space(5, "vm", first.drop(home("b", 0))))));
-        assertTrue(refusal(() -> rebuild.report("c", report("c", List.of(space(5, "vm", first.drop(home("c", 0)))))))
+        rebuild.report("b", report("b", List.of(space(5, "vm", dropped(first, home("b", 0))))));
+        assertTrue(refusal(() ->
+                        rebuild.report("c", report("c", List.of(space(5, "vm", dropped(first, home("c", 0)))))))
                 .contains("space 5"));
     }
 
@@ -155,7 +158,7 @@ class RebuildTest {
 
     @Test
     void shouldTakeAJoiningHomeForNoSourceOfPages() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
+        Extent joining = joined(new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK), home("b", 0));
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", joining))));
         rebuild.report("b", report("b", List.of(space(5, "vm", joining))));
@@ -172,7 +175,7 @@ class RebuildTest {
 
     @Test
     void shouldLoseAnExtentOfWhichOnlyAJoiningHomeIsLeft() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
+        Extent joining = joined(new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK), home("b", 0));
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(space(5, "vm", joining))));
         rebuild.finish(Set.of("a"));
@@ -182,11 +185,11 @@ class RebuildTest {
 
     @Test
     void shouldWaitForAHomeThatHasJoinedAndMayHaveBeenPromoted() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
+        Extent joining = joined(new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK), home("b", 0));
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", joining))));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("b"));
-        rebuild.report("b", report("b", List.of(space(5, "vm", joining.promote(joining.homes())))));
+        rebuild.report("b", report("b", List.of(space(5, "vm", promoted(joining, joining.homes())))));
         rebuild.finish(Set.of());
         Extent left = state().extentsOf(state().space("vm").orElseThrow()).getFirst();
         assertEquals(List.of(home("b", 0)), left.homes());
@@ -196,7 +199,7 @@ class RebuildTest {
     void shouldRefuseALaterHomeThatHadNoEpochToJoinIn() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Extent first = new Extent(0, 4, List.of(home("a", 0), home("b", 0)), ExtentState.OK);
-        Extent other = new Extent(0, 4, List.of(home("c", 0), home("b", 0)), ExtentState.OK).drop(home("b", 0));
+        Extent other = dropped(new Extent(0, 4, List.of(home("c", 0), home("b", 0)), ExtentState.OK), home("b", 0));
         rebuild.report("a", report("a", List.of(space(5, "vm", first))));
         assertTrue(refusal(() -> rebuild.report("c", report("c", List.of(space(5, "vm", other)))))
                 .contains("space 5"));
@@ -273,6 +276,19 @@ class RebuildTest {
                 Optional.empty());
     }
 
+    private static Extent joined(Extent extent, ExtentHome home) {
+        return ExtentLife.apply(extent, new ExtentCommand.Join(home, PullState.RUNNING));
+    }
+
+    private static Extent promoted(Extent extent, List<ExtentHome> replaced) {
+        Extent pulled = ExtentLife.apply(extent, new ExtentCommand.FinishPull());
+        return ExtentLife.apply(pulled, new ExtentCommand.Promote(replaced));
+    }
+
+    private static Extent dropped(Extent extent, ExtentHome home) {
+        return ExtentLife.apply(extent, new ExtentCommand.Drop(home));
+    }
+
     private static NodeReport releasing(boolean deleted, boolean done, SpaceExtents... hosted) {
         Release release = new Release(9, 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, deleted);
         return new NodeReport(
@@ -332,10 +348,26 @@ class RebuildTest {
     @Test
     void shouldWaitForTheHomeThatJoinedBeforeTheOnlyKnownCopyWasDropped() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        Extent joined = extent(1, Optional.empty(), home("c", 8)).join(home("d", 0), PullState.RUNNING);
+        Extent joined = joined(extent(1, Optional.empty(), home("c", 8)), home("d", 0));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", joined)));
         rebuild.report("c", releasing(false, false));
         assertEquals(List.of("d"), rebuild.status().missing());
+    }
+
+    @Test
+    void shouldKeepTheOtherExtentsInAPoolThatACopyWasDroppedFrom() {
+        SpaceExtents both = space(
+                5,
+                "vm",
+                new Extent(0, 4, List.of(home("b", 0), home("c", 8)), ExtentState.OK),
+                new Extent(4, 4, List.of(home("b", 4), home("c", 12)), ExtentState.OK));
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(both)));
+        rebuild.report("c", releasing(false, false, both));
+        rebuild.finish(Set.of());
+        List<Extent> left = state().extentsOf(state().space("vm").orElseThrow());
+        assertEquals(List.of(home("b", 0)), left.getFirst().homes());
+        assertEquals(List.of(home("b", 4), home("c", 12)), left.getLast().homes());
     }
 
     @Test

@@ -16,7 +16,7 @@ public record DroppedHome(
         @JsonProperty(required = true) long offset,
         @JsonProperty(required = true) long epoch) {
 
-    static DroppedHome of(ExtentHome home, long epoch) {
+    public static DroppedHome of(ExtentHome home, long epoch) {
         return new DroppedHome(home.node(), home.incarnation(), home.offset(), epoch);
     }
 

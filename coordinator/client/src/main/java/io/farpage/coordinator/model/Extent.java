@@ -1,11 +1,9 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -19,8 +17,8 @@ import java.util.stream.Stream;
  * @param epoch how often the homes have changed; empty until the first change
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is
  *     gone; empty if there are none
- * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by
- *     {@link #promote}; empty if there is none
+ * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by a
+ *     promotion; empty if there is none
  * @param pull how far the joining home has come; empty if none joins
  */
 public record Extent(
@@ -84,85 +82,5 @@ public record Extent(
     /** Whether a page of the space is in this run. */
     public boolean contains(long page) {
         return page >= firstPage && page < firstPage + count;
-    }
-
-    /** The same with another state. */
-    public Extent withState(ExtentState other) {
-        return new Extent(firstPage, count, homes, other, epoch, dropped, joining, pull);
-    }
-
-    /** The same in the next epoch, with a home that joins. */
-    public Extent join(ExtentHome fresh, PullState begins) {
-        return new Extent(firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.of(begins));
-    }
-
-    /** The same in the same epoch, with a joining home that has come so far. */
-    public Extent withPull(PullState now) {
-        return new Extent(firstPage, count, homes, state, epoch, dropped, joining, Optional.of(now));
-    }
-
-    /**
-     * The same in the next epoch. The home that joins has all pages, and is one of the homes from now on.
-     *
-     * @param replaced homes in whose place it is; their frames stay reserved until {@link #acknowledged}
-     */
-    public Extent promote(List<ExtentHome> replaced) {
-        List<ExtentHome> now = new ArrayList<>(homes);
-        now.removeAll(replaced);
-        now.add(joining.orElseThrow());
-        List<DroppedHome> former = new ArrayList<>(droppedHomes());
-        replaced.forEach(home -> former.add(DroppedHome.of(home, epochNumber() + 1)));
-        return new Extent(
-                firstPage, count, now, state, next(), Optional.of(former), Optional.empty(), Optional.empty());
-    }
-
-    private OptionalLong next() {
-        return OptionalLong.of(epochNumber() + 1);
-    }
-
-    /**
-     * The same in the next epoch, without one of several homes or the one that joins. Its frames stay reserved until
-     * {@link #acknowledged}.
-     */
-    public Extent drop(ExtentHome gone) {
-        List<DroppedHome> former = new ArrayList<>(droppedHomes());
-        former.add(DroppedHome.of(gone, epochNumber() + 1));
-        return without(gone, Optional.of(former));
-    }
-
-    /**
-     * The same in the next epoch, without one of several homes or the one that joins, whose memory is gone, and so has
-     * no frames to reserve.
-     */
-    public Extent forget(ExtentHome gone) {
-        return without(gone, dropped);
-    }
-
-    private Extent without(ExtentHome gone, Optional<List<DroppedHome>> former) {
-        List<ExtentHome> rest =
-                homes.stream().filter(home -> !home.equals(gone)).toList();
-        Optional<ExtentHome> stillJoining = joining.filter(home -> !home.equals(gone));
-        return new Extent(
-                firstPage,
-                count,
-                rest,
-                state,
-                next(),
-                former,
-                stillJoining,
-                pull.filter(_ -> stillJoining.isPresent()));
-    }
-
-    /** The same without the former homes that match. */
-    public Extent acknowledged(Predicate<DroppedHome> which) {
-        return new Extent(
-                firstPage,
-                count,
-                homes,
-                state,
-                epoch,
-                dropped.map(former -> former.stream().filter(which.negate()).toList()),
-                joining,
-                pull);
     }
 }

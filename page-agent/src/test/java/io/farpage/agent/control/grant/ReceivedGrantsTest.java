@@ -32,6 +32,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** Which keys the links have after each document. */
@@ -237,10 +238,16 @@ final class ReceivedGrantsTest {
         Node home = home("b", HOME, HOME);
         Node joins = home("c", LATER, LATER);
         SpaceExtents before = space("b", HOME);
-        SpaceExtents now = new SpaceExtents(
-                before.space(),
-                2,
-                List.of(before.extents().getFirst().join(new ExtentHome("c", LATER, 0), PullState.AWAITED)));
+        Extent joined = new Extent(
+                0,
+                8,
+                before.extents().getFirst().homes(),
+                ExtentState.OK,
+                OptionalLong.of(1),
+                Optional.empty(),
+                Optional.of(new ExtentHome("c", LATER, 0)),
+                Optional.of(PullState.AWAITED));
+        SpaceExtents now = new SpaceExtents(before.space(), 2, List.of(joined));
         assertFalse(follow(List.of(now), List.of(home, joins), grant(home, 11)));
         assertTrue(follow(List.of(now), List.of(home, joins), grant(joins, 12)));
         assertEquals(List.of("incarnation 2, space"), installed.get("c"));

@@ -12,6 +12,7 @@ import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -33,6 +34,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -186,15 +189,35 @@ final class FollowedSpacesTest {
     }
 
     private static Extent extent(long epoch) {
-        Extent extent = new Extent(0, 8, List.of(home("b"), home("c")), ExtentState.OK);
-        for (long at = 0; at < epoch; at++) {
-            extent = extent.drop(home("c" + at));
-        }
-        return extent;
+        return extent(
+                epoch,
+                List.of(home("b"), home("c")),
+                LongStream.rangeClosed(1, epoch)
+                        .mapToObj(at -> DroppedHome.of(home("c" + at), at))
+                        .toList(),
+                Optional.empty());
+    }
+
+    private static Extent extent(
+            long epoch, List<ExtentHome> homes, List<DroppedHome> dropped, Optional<ExtentHome> joining) {
+        return new Extent(
+                0,
+                8,
+                homes,
+                ExtentState.OK,
+                OptionalLong.of(epoch),
+                Optional.of(dropped),
+                joining,
+                joining.map(_ -> PullState.DONE));
+    }
+
+    /** Homes b and c; d has joined, and has all pages. */
+    private static Extent joined() {
+        return extent(1, List.of(home("b"), home("c")), List.of(), Optional.of(home("d")));
     }
 
     private static SpaceExtents space(long id, long index, long epoch) {
-        return with(id, index, extent(epoch).acknowledged(_ -> true));
+        return with(id, index, extent(epoch, List.of(home("b"), home("c")), List.of(), Optional.empty()));
     }
 
     private static SpaceExtents with(long id, long index, Extent extent) {
@@ -437,7 +460,7 @@ final class FollowedSpacesTest {
     @Test
     void shouldNotGiveAMapToAUseThatHasEndedMeanwhile() throws Exception {
         SpaceUse use = exclusively(2);
-        Extent joined = extent(0).join(home("d"), PullState.DONE);
+        Extent joined = joined();
         step(document(2, held(2, false, with(2, 5, joined))));
         try (Drops.Writer writer = writer(use)) {
             holds = true;
@@ -457,7 +480,7 @@ final class FollowedSpacesTest {
     @Test
     void shouldReadTheDocumentAfterARefusalAndAskAgainLater() throws Exception {
         SpaceUse use = exclusively(2);
-        Extent joined = extent(0).join(home("d"), PullState.DONE);
+        Extent joined = joined();
         step(document(2, held(2, false, with(2, 5, joined))));
         try (Drops.Writer writer = writer(use)) {
             failures.put("promote 2", refusal(409, "stale-epoch"));
@@ -497,7 +520,8 @@ final class FollowedSpacesTest {
     void shouldDropAHomeOnce() throws Exception {
         SpaceUse use = exclusively(1);
         try (Drops.Writer writer = writer(use)) {
-            known.put(1L, with(1, 6, extent(0).drop(home("c"))));
+            DroppedHome dropped = DroppedHome.of(home("c"), 1);
+            known.put(1L, with(1, 6, extent(1, List.of(home("b")), List.of(dropped), Optional.empty())));
             writer.suspect("c", HOME.value(), true);
             writer.suspect("c", HOME.value(), true);
             pass();

@@ -20,8 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -78,22 +76,27 @@ final class ExtentTable {
         rows.remove(State.idKey(space.id()));
     }
 
-    /** Adds what the store gets: each extent is a row, so a change of a space writes the extents that it changes. */
+    /**
+     * Adds what the store gets: each extent is a row, so a change of a space writes the extents that it changes. Which
+     * pages an extent has never changes.
+     */
     static void store(
             String space, Optional<State.Extents> before, Optional<State.Extents> after, List<Change> changes) {
-        SortedMap<String, Extent> gone = byKey(space, before);
-        byKey(space, after).forEach((key, extent) -> {
-            if (!extent.equals(gone.remove(key))) {
-                changes.add(new Change(Table.EXTENTS, key, Optional.of(Json.STRICT.writeValueAsString(extent))));
+        List<Extent> old = before.map(State.Extents::list).orElse(List.of());
+        List<Extent> now = after.map(State.Extents::list).orElse(List.of());
+        if (now.isEmpty()) {
+            old.forEach(extent -> changes.add(row(space, extent, Optional.empty())));
+        }
+        for (int i = 0; i < now.size(); i++) {
+            Extent extent = now.get(i);
+            if (old.isEmpty() || !extent.equals(old.get(i))) {
+                changes.add(row(space, extent, Optional.of(Json.STRICT.writeValueAsString(extent))));
             }
-        });
-        gone.keySet().forEach(key -> changes.add(new Change(Table.EXTENTS, key, Optional.empty())));
+        }
     }
 
-    private static SortedMap<String, Extent> byKey(String space, Optional<State.Extents> row) {
-        SortedMap<String, Extent> extents = new TreeMap<>();
-        row.ifPresent(all -> all.list().forEach(extent -> extents.put(State.extentKey(space, extent), extent)));
-        return extents;
+    private static Change row(String space, Extent extent, Optional<String> row) {
+        return new Change(Table.EXTENTS, State.extentKey(space, extent), row);
     }
 
     private void put(Space space, List<Extent> extents) {

@@ -30,17 +30,20 @@ import org.slf4j.LoggerFactory;
  * {@link Format} and the leader's key: a commit takes effect if this coordinator leads and nothing was committed in
  * between.
  *
- * <p>A commit of more changes than one transaction of etcd takes is first staged in parts; the transaction that moves
- * the mark makes it durable, and then the parts are applied. A store that finds staged parts applies them before
- * anything else.
+ * <p>A commit of more changes than one transaction of etcd takes is first staged in parts, a key each; the transaction
+ * that moves the mark makes it durable, and then the parts are applied, each in as many transactions as it takes. A
+ * store that finds staged parts applies them, from the beginning of a part, before anything else.
  */
 final class EtcdStore implements Store {
 
     /** Changes of one transaction; etcd takes 128 operations. */
     static final int MOST_CHANGES = 100;
 
-    /** Bytes of the changes of one transaction; etcd takes 1.5 MiB. */
+    /** Bytes of the changes of one request; etcd takes 1.5 MiB. */
     static final int MOST_BYTES = 1 << 20;
+
+    /** Bytes that count for each change beside its row: a part that is staged is JSON. */
+    private static final int CHANGE_BYTES = 64;
 
     /** Bytes of the path of a row that count as its own. */
     private static final int LONGEST_PATH = 1 << 10;
@@ -68,7 +71,7 @@ final class EtcdStore implements Store {
      */
     record Lead(Cmp condition, Runnable lost) {}
 
-    /** One part of a commit that was too large for a transaction. */
+    /** A part of a commit that is too large for a transaction. */
     record Part(List<Change> changes) {}
 
     private EtcdStore(Etcd etcd, Lead lead) {
@@ -139,7 +142,8 @@ final class EtcdStore implements Store {
         settle();
         changes.forEach(change -> readAhead.remove(change.table()));
         List<Part> parts = parts(changes);
-        Mark next = mark.next(parts.size() > 1 ? parts.size() : 0);
+        boolean isStaged = parts.size() > 1 || parts.getFirst().changes().size() > MOST_CHANGES;
+        Mark next = mark.next(isStaged ? parts.size() : 0);
         List<Op> operations = new ArrayList<>();
         operations.add(put(MARK, next.toString()));
         if (next.staged() > 0) {
@@ -238,9 +242,11 @@ final class EtcdStore implements Store {
         for (int i = 0; i < mark.staged(); i++) {
             Optional<String> part = etcd.get(staged(mark, i));
             if (part.isPresent()) {
-                List<Op> operations = new ArrayList<>(operations(Json.STRICT.readValue(part.get(), Part.class)));
-                operations.add(Op.delete(etcd.key(staged(mark, i)), DeleteOption.DEFAULT));
-                check("apply", operations);
+                List<Op> operations = operations(Json.STRICT.readValue(part.get(), Part.class));
+                for (int from = 0; from < operations.size(); from += MOST_CHANGES) {
+                    check("apply", operations.subList(from, Math.min(from + MOST_CHANGES, operations.size())));
+                }
+                check("apply", List.of(Op.delete(etcd.key(staged(mark, i)), DeleteOption.DEFAULT)));
             }
         }
         Mark settled = mark.settled();
@@ -292,7 +298,7 @@ final class EtcdStore implements Store {
         return "staged/%s/%06d".formatted(mark.nonce(), part);
     }
 
-    /** The last change of each row, divided so that each part fits in one transaction. */
+    /** The last change of each row, divided so that each part fits in one request. */
     private static List<Part> parts(List<Change> changes) {
         Map<String, Change> last = new LinkedHashMap<>();
         changes.forEach(change -> last.put(path(change.table()) + change.key(), change));
@@ -307,13 +313,13 @@ final class EtcdStore implements Store {
                         "row %s has %d bytes, and etcd takes rows of up to %d; use store.kind: embedded"
                                 .formatted(entry.getKey(), size, MOST_BYTES));
             }
-            if (open.size() == MOST_CHANGES || bytes + size > MOST_BYTES) {
+            if (bytes + size + CHANGE_BYTES > MOST_BYTES && !open.isEmpty()) {
                 parts.add(new Part(List.copyOf(open)));
                 open.clear();
                 bytes = 0;
             }
             open.add(entry.getValue());
-            bytes += size;
+            bytes += size + CHANGE_BYTES;
         }
         parts.add(new Part(List.copyOf(open)));
         return parts;

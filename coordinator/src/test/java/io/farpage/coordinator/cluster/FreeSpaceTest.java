@@ -53,6 +53,7 @@ final class FreeSpaceTest {
         with.membership.register("a", Fixture.node(1, POOL));
         Space space = with.spaces.create(SpaceRequest.of("vm", 5 * PAGE));
         with.ledger.change(draft -> {
+            draft.extents.remove(space);
             draft.extents.create(space, List.of(extent(0, 4, 0), extent(4, 1, PAGE), extent(5, 1, 0)));
             return space;
         });

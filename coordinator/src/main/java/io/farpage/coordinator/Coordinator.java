@@ -127,7 +127,7 @@ public final class Coordinator implements AutoCloseable {
         own.watch(() -> ledger);
         own.watchMoves(() -> moves);
         own.watchLineage(() -> lineage, () -> ledger);
-        RestServer.Options options = doors.options(config, doors.serving(config));
+        RestServer.Options options = doors.options(config);
         Api api = new Api(
                 ledger,
                 time,

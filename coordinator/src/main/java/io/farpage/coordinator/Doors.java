@@ -1,5 +1,6 @@
 package io.farpage.coordinator;
 
+import io.farpage.access.Terms;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
@@ -10,8 +11,6 @@ import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.access.Tokens;
-import io.farpage.coordinator.api.AuditedRoutes;
-import io.farpage.coordinator.api.Rights;
 import io.farpage.limit.LimitKeys;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.Entrance;
@@ -22,6 +21,7 @@ import io.farpage.tls.TlsKeys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -69,14 +69,10 @@ final class Doors {
         return new Doors(tls, StoreAccess.records(config), limitsClock);
     }
 
-    /** Decides by the rights of a coordinator that serves. */
-    AccessControl serving(Config config) {
-        return AccessControl.of(Rights.table(config.get(Settings.NODES_CREATE_SPACES)), tokens, keys);
-    }
-
-    /** Decides by the rights of a coordinator that is being rebuilt. */
-    AccessControl rebuilding() {
-        return AccessControl.of(Rights.rebuildTable(), tokens, keys);
+    private AccessControl control(Config config) {
+        Set<String> settings =
+                config.get(Settings.NODES_CREATE_SPACES) ? Set.of(Settings.NODES_CREATE_SPACES.name()) : Set.of();
+        return AccessControl.of(new Terms(Optional.empty(), settings), tokens, keys);
     }
 
     /** The audit, which is opened at the first call: its directory is the store's, which the store makes. */
@@ -100,12 +96,12 @@ final class Doors {
     }
 
     /** How to serve; without TLS, all that reach the service may do everything. */
-    RestServer.Options options(Config config, AccessControl control) {
+    RestServer.Options options(Config config) {
         List<String> names = new ArrayList<>(config.get(Settings.NAMES));
         names.add(config.get(Settings.LISTEN).host());
-        AccessControl decides = (tls.isPresent() ? control : AccessControl.open(names))
+        AccessControl decides = (tls.isPresent() ? control(config) : AccessControl.open(names))
                 .limitedBy(LimitKeys.open(config, limitsClock))
-                .auditedBy(new RequestAudit(audit(config), AuditedRoutes.table()));
+                .auditedBy(new RequestAudit(audit(config)));
         return new RestServer.Options(
                 "coordinator",
                 Version.text(),

@@ -2,13 +2,13 @@ package io.farpage.coordinator;
 
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
-import io.farpage.coordinator.api.Api;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.rest.Health;
 import io.farpage.rest.Liveness;
 import io.farpage.rest.Metrics;
+import io.farpage.rest.Operation;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RestServer;
 import io.javalin.http.Context;
@@ -35,7 +35,7 @@ final class Following implements AutoCloseable {
     }
 
     static Following start(Config config, Doors doors, Candidacy candidacy) {
-        RestServer.Options options = doors.options(config, doors.serving(config));
+        RestServer.Options options = doors.options(config);
         Metrics metrics = new Metrics("farpage_coordinator");
         new CoordinatorMetrics(metrics.registry()).watchLead(() -> false);
         RestServer server = RestServer.start(
@@ -96,7 +96,7 @@ final class Following implements AutoCloseable {
     }
 
     private static void refuse(Context ctx, Optional<Leader> leader) {
-        if (ctx.path().startsWith(Api.PREFIX + "/")) {
+        if (ctx.path().startsWith(Operation.API + "/")) {
             String named = name(leader);
             ctx.header(LEADER, named);
             throw new ProblemException(

@@ -100,8 +100,7 @@ final class RunOptions {
     private void rebuild(Config config, Doors doors, PrintWriter out, Supervision supervision)
             throws IOException, InterruptedException {
         try (Store store = MvStore.open(config.get(Settings.DIRECTORY));
-                RebuildServer server =
-                        new RebuildServer(doors.options(config, doors.rebuilding()), store, Set.copyOf(expected))) {
+                RebuildServer server = new RebuildServer(doors.options(config), store, Set.copyOf(expected))) {
             HostPort listening = server.listening();
             options.set(Settings.LISTEN.name(), listening.toString());
             if (portFile != null) {

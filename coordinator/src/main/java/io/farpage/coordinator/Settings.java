@@ -8,6 +8,7 @@ import io.farpage.config.Key;
 import io.farpage.config.Quantities;
 import io.farpage.config.Schema;
 import io.farpage.config.ValueTypes;
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.limit.LimitKeys;
 import io.farpage.log.LogKeys;
 import io.farpage.tls.Exposure;
@@ -156,7 +157,7 @@ public final class Settings {
 
     /** Whether a node's certificate is enough to make a space. */
     public static final Key<Boolean> NODES_CREATE_SPACES = Key.bool(
-            "access.nodes_create_spaces",
+            SpaceOperations.NODES_CREATE_SPACES,
             true,
             "Whether agents may create spaces by their own certificates, as `page-agent space create`, `page-agent attach --size` and a VMM that"
                     + " names a size have them do. If false, an operator creates them: `coordinator space create`.");

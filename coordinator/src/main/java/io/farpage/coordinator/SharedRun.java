@@ -108,8 +108,7 @@ final class SharedRun {
             return true;
         }
         Doors doors = Doors.open(config);
-        try (RebuildServer server =
-                new RebuildServer(doors.options(config, doors.rebuilding()), term.store(), rebuild.get())) {
+        try (RebuildServer server = new RebuildServer(doors.options(config), term.store(), rebuild.get())) {
             out.println("coordinator takes reports for its rebuild on " + server.url());
             out.flush();
             boolean finished = false;

@@ -18,6 +18,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeFigures;
 import io.farpage.coordinator.model.PageMap;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -77,14 +78,17 @@ class FiguresRestTest {
     @Test
     void shouldShowWhatANodeReports() throws Exception {
         running.client.reportFigures("a", report(1, guest(space, Optional.empty())));
-        NodeFigures nodes = running.client.nodeFigures();
+        NodeFigures nodes = running.client.call(ViewOperations.FIGURES_OF_NODES.at());
         assertEquals(
                 List.of("a"),
                 nodes.nodes().stream().map(NodeFigures.OfNode::node).toList());
         assertEquals(List.of(10.0), nodes.nodes().getFirst().history().faultsPerSecond());
         assertEquals(List.of(80_000L), nodes.nodes().getFirst().history().faultP99Ns());
         assertTrue(nodes.since() <= nodes.now());
-        GuestFigures.OfGuest guest = running.client.guestFigures().guests().getFirst();
+        GuestFigures.OfGuest guest = running.client
+                .call(ViewOperations.FIGURES_OF_GUESTS.at())
+                .guests()
+                .getFirst();
         assertEquals("vm1", guest.space());
         assertEquals("a", guest.node());
         assertEquals(WHERE, guest.pages());
@@ -103,8 +107,15 @@ class FiguresRestTest {
 
     @Test
     void shouldShowAGuestsMapAndHeatOnceItsAgentHasSentThem() throws CoordinatorException {
-        assertEquals(List.of(), running.client.guestFigures("vm1").orElseThrow().guests());
-        assertTrue(running.client.guestFigures("absent").isEmpty());
+        assertEquals(
+                List.of(),
+                running.client
+                        .find(ViewOperations.FIGURES_OF_GUEST.at("vm1"))
+                        .orElseThrow()
+                        .guests());
+        assertTrue(running.client
+                .find(ViewOperations.FIGURES_OF_GUEST.at("absent"))
+                .isEmpty());
         running.client.reportHeat("vm1", new HeatReport(List.of(new HeatReport.Range(0, 128, 1280))));
         assertEquals(
                 List.of(space),
@@ -123,14 +134,25 @@ class FiguresRestTest {
     }
 
     private GuestFigures.OfGuest only(String name) throws CoordinatorException {
-        return running.client.guestFigures(name).orElseThrow().guests().getFirst();
+        return running.client
+                .find(ViewOperations.FIGURES_OF_GUEST.at(name))
+                .orElseThrow()
+                .guests()
+                .getFirst();
     }
 
     @Test
     void shouldLeaveOutGuestsOfSpacesThatTheNodeIsNotAttachedTo() throws CoordinatorException {
         running.client.reportFigures("b", report(2, guest(space, Optional.empty()), guest(999, Optional.empty())));
-        assertEquals(List.of(), running.client.guestFigures().guests());
-        assertEquals(1, running.client.nodeFigures().nodes().size());
+        assertEquals(
+                List.of(),
+                running.client.call(ViewOperations.FIGURES_OF_GUESTS.at()).guests());
+        assertEquals(
+                1,
+                running.client
+                        .call(ViewOperations.FIGURES_OF_NODES.at())
+                        .nodes()
+                        .size());
     }
 
     @Test

@@ -33,6 +33,9 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
+import io.farpage.coordinator.model.operation.NodeOperations;
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Json;
 import io.farpage.rest.ListenException;
@@ -135,13 +138,13 @@ class RestTest {
         Endpoint again = client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 12));
         assertEquals(Optional.of(new Attempt(12)), again.attempt());
         assertTrue(again.index() > published.index());
-        assertEquals(List.of(again), client().endpoints("a"));
+        assertEquals(List.of(again), client().call(NodeOperations.ENDPOINTS.at("a")));
         assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(9, 2, 1)));
         assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(1, 9, 1)));
         assertRefused(404, "not-found", () -> client().publishEndpoint("a", "nobody", Fixture.endpoint(1, 2, 1)));
         assertRefused(400, "invalid", () -> client().publishEndpoint("a", "a", Fixture.endpoint(1, 1, 1)));
-        client().withdrawEndpoint("a", "b", new Incarnation(1));
-        client().withdrawEndpoint("a", "b", new Incarnation(1));
+        client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
+        client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
         assertTrue(client().endpoint("a", "b").isEmpty());
     }
 
@@ -150,7 +153,7 @@ class RestTest {
         Region region = client().publishRegion("a", "pool", Fixture.region(1));
         assertEquals(Optional.of(region), client().region("a", "pool"));
         assertEquals(0xffff_ffffL, region.keys().getFirst().rkey());
-        assertEquals(List.of(region), client().regions("a"));
+        assertEquals(List.of(region), client().call(NodeOperations.REGIONS.at("a")));
         assertTrue(client().region("a", "other").isEmpty());
         assertRefused(409, "stale-incarnation", () -> client().publishRegion("a", "pool", Fixture.region(5)));
     }
@@ -189,9 +192,9 @@ class RestTest {
         assertRefused(409, "name-taken", () -> client().createSpace(SpaceRequest.of("vm1", 4096)));
         assertRefused(507, "no-room", () -> client().createSpace(SpaceRequest.of("vm2", POOL)));
         client().reportHeat("vm1", new HeatReport(List.of(new HeatReport.Range(2, 3, 40))));
-        assertEquals(40, client().page("vm1", 0x2fff).heat());
-        assertEquals(2, client().page("vm1", 0x2fff).page());
-        assertRefused(404, "not-found", () -> client().page("vm1", 64 << 10));
+        assertEquals(40, client().call(SpaceOperations.PAGE.at("vm1", 0x2fff)).heat());
+        assertEquals(2, client().call(SpaceOperations.PAGE.at("vm1", 0x2fff)).page());
+        assertRefused(404, "not-found", () -> client().call(SpaceOperations.PAGE.at("vm1", 64 << 10)));
         client().deleteSpace("vm1");
         assertTrue(client().space("vm1").isEmpty());
         assertTrue(client().extents("vm1").isEmpty());
@@ -251,8 +254,8 @@ class RestTest {
         assertRefused(409, "inventory-mismatch", () -> client().register("c", Fixture.node(3, 0)));
         client().register("c", Fixture.node(3, 0, "10.0.0.3:7410"));
         assertEquals(List.of(), client().cluster().orElseThrow().missing());
-        client().dissolveCluster();
-        assertRefused(404, "not-found", client()::dissolveCluster);
+        client().tell(ClusterOperations.DISSOLVE.at());
+        assertRefused(404, "not-found", () -> client().tell(ClusterOperations.DISSOLVE.at()));
     }
 
     @Test
@@ -315,8 +318,8 @@ class RestTest {
         long last = client().events(Long.MAX_VALUE, Duration.ZERO).index();
         restart();
         assertEquals(before, everything());
-        assertEquals(List.of(), client().endpoints("a"), "the agents publish them again");
-        assertEquals(List.of(), client().regions("a"), "the agents publish them again");
+        assertEquals(List.of(), client().call(NodeOperations.ENDPOINTS.at("a")), "the agents publish them again");
+        assertEquals(List.of(), client().call(NodeOperations.REGIONS.at("a")), "the agents publish them again");
         assertTrue(client().events(Long.MAX_VALUE, Duration.ZERO).index() >= last);
         long index = client().events(Long.MAX_VALUE, Duration.ZERO).index();
         assertTrue(client().events(index - 1, Duration.ZERO).resync(), "events themselves are not kept");

@@ -5,23 +5,48 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Access;
-import io.farpage.access.AccessTable;
 import io.farpage.access.Identity;
 import io.farpage.access.Role;
-import io.farpage.coordinator.api.Rights;
+import io.farpage.access.Terms;
+import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.model.operation.RebuildOperations;
+import io.farpage.coordinator.model.operation.SpaceOperations;
+import io.farpage.rest.Operation;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The table of rights against the routes that are registered, and what it says of each kind of identity. */
+/** What the coordinator serves, and which kinds of identity may use it. */
 class RightsTest {
 
-    private static final AccessTable TABLE = Rights.table(true);
+    private static final Terms OPEN = new Terms(Optional.empty(), Set.of("access.nodes_create_spaces"));
     private static final Identity NODE_A = new Identity.Node("a");
     private static final Identity STRANGER = new Identity.Stranger("it has shown nothing");
+
+    /** What a coordinator serves, by method and path. */
+    private static final Map<String, Operation<?, ?>> OPERATIONS = new TreeMap<>();
+
+    @BeforeAll
+    static void ask(@TempDir Path directory) {
+        try (Running running = new Running(directory)) {
+            running.coordinator.server().operations().forEach(one -> OPERATIONS.put(one.name(), one));
+        }
+    }
+
+    private static Access access(String route) {
+        return Objects.requireNonNull(OPERATIONS.get(route), route).access().under(OPEN);
+    }
 
     /** A request about node a, its peer b and the attachment of a. */
     private static String aboutA(String parameter) {
@@ -38,24 +63,46 @@ class RightsTest {
     }
 
     private static boolean allows(String route, Identity identity) {
-        String[] parts = route.split(" ");
-        return TABLE.of(parts[0], parts[1]).orElseThrow().allows(identity, RightsTest::aboutA);
+        return access(route).allows(identity, RightsTest::aboutA);
+    }
+
+    /** The operations that are declared for the coordinator; not those of the rebuild, which another server has. */
+    @Test
+    void shouldBindEachOperationExactlyOnce(@TempDir Path directory) throws Exception {
+        List<String> expected = new ArrayList<>(List.of(
+                "GET /", "GET /health", "GET /live", "GET /metrics", "GET /openapi.json", "GET /log", "PUT /log"));
+        DeclaredOperations.all().forEach(one -> expected.add(one.name()));
+        expected.removeIf(name -> name.contains(RebuildOperations.PATH));
+        assertTrue(expected.size() > 50, expected.toString());
+        try (Running running = new Running(directory)) {
+            List<String> registered = running.coordinator.server().registered();
+            List<String> bound = running.coordinator.server().operations().stream()
+                    .map(Operation::name)
+                    .sorted()
+                    .toList();
+            assertEquals(registered, bound, "what is served has the right of its operation");
+            assertEquals(
+                    expected.stream().sorted().toList(),
+                    bound.stream()
+                            .filter(name -> !name.startsWith("GET /dashboard/"))
+                            .toList());
+        }
     }
 
     @Test
-    void shouldHaveAnEntryForEveryRouteAndNoOther(@TempDir Path directory) {
-        try (Running running = new Running(directory)) {
-            assertEquals(
-                    new TreeSet<>(running.coordinator.server().registered()),
-                    new TreeSet<>(TABLE.routes()),
-                    "every route has an entry in Rights, and every entry a route");
+    void shouldNameEachOperationOnTheReferencePage() throws Exception {
+        String page = Files.readString(Path.of(System.getProperty("farpage.root"), "docs/rest-api.md"));
+        for (Operation<?, ?> operation : DeclaredOperations.all()) {
+            String path = operation.path().substring(Operation.API.length());
+            assertTrue(
+                    Pattern.compile(Pattern.quote(path) + "[`? ]").matcher(page).find(), operation.name());
         }
     }
 
     @Test
     void shouldLeaveNothingToStrangersButHealthThePageAndTheJoinToken() {
         Set<String> open = new TreeSet<>();
-        for (String route : TABLE.routes()) {
+        for (String route : OPERATIONS.keySet()) {
             if (allows(route, STRANGER) && !route.startsWith("GET /dashboard/")) {
                 open.add(route);
             }
@@ -102,9 +149,8 @@ class RightsTest {
                 List.of(new Identity.Node("b"), role(Role.ADMIN), role(Role.OPERATOR), new Identity.Coordinator())) {
             assertFalse(allows(attached, other), other.toString());
         }
-        assertTrue(TABLE.of("GET", "/api/v1/nodes/{id}/grants/{space}/{node}").isEmpty());
-        Access change =
-                TABLE.of("PUT", "/api/v1/nodes/{id}/grants/{space}/{node}").orElseThrow();
+        assertFalse(OPERATIONS.containsKey("GET /api/v1/nodes/{id}/grants/{space}/{node}"));
+        Access change = access("PUT /api/v1/nodes/{id}/grants/{space}/{node}");
         assertTrue(change.allows(NODE_A, RightsTest::fromAToB));
         assertFalse(change.allows(new Identity.Node("b"), RightsTest::fromAToB), "the attached node only reads");
     }
@@ -121,7 +167,7 @@ class RightsTest {
 
     @Test
     void shouldGiveEachRoleWhatTheNextOneHasAndNoKeysToViewers() {
-        for (String route : TABLE.routes()) {
+        for (String route : OPERATIONS.keySet()) {
             boolean metrics = allows(route, role(Role.METRICS));
             boolean viewer = allows(route, role(Role.VIEWER));
             boolean operator = allows(route, role(Role.OPERATOR));
@@ -139,14 +185,19 @@ class RightsTest {
     }
 
     @Test
-    void shouldLetNodesCreateSpacesOnlyIfTheSettingSaysSo() {
-        Access open = TABLE.of("POST", "/api/v1/spaces").orElseThrow();
-        Access closed = Rights.table(false).of("POST", "/api/v1/spaces").orElseThrow();
+    void shouldLetNodesCreateSpacesOnlyIfTheSettingSaysSo(@TempDir Path directory) {
+        Access open = access("POST /api/v1/spaces");
+        Access closed = SpaceOperations.CREATE.access().under(Terms.NONE);
         assertTrue(open.allows(NODE_A, RightsTest::aboutA));
         assertFalse(closed.allows(NODE_A, RightsTest::aboutA));
         assertTrue(closed.allows(role(Role.OPERATOR), RightsTest::aboutA));
         assertEquals("role operator (access.nodes_create_spaces is false)", closed.needed(RightsTest::aboutA));
-        assertEquals(TABLE.routes(), Rights.table(false).routes());
+        Map<String, String> setting = Map.of("access.nodes_create_spaces", "false");
+        try (Running running = new Running(directory, new FakeTime(), setting)) {
+            assertEquals(
+                    List.copyOf(OPERATIONS.keySet()),
+                    running.coordinator.server().registered());
+        }
     }
 
     @Test
@@ -158,8 +209,8 @@ class RightsTest {
     }
 
     @Test
-    void shouldRefuseARouteWithoutAnEntry() {
-        assertTrue(TABLE.of("GET", "/api/v1/forgotten").isEmpty());
+    void shouldHaveNoRightForARouteThatIsNotDeclared() {
+        assertFalse(OPERATIONS.containsKey("GET /api/v1/forgotten"));
         assertFalse(Access.role(Role.ADMIN).isPublic());
     }
 }

@@ -14,6 +14,7 @@ import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
 import io.farpage.it.deadlines.Deadlines;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -250,7 +251,7 @@ class ThousandNodesTest {
     @Test
     void shouldShowEachNodeOnceOverAllPagesWhileOthersComeAndGo() throws Exception {
         // No other nodes may join a cluster that is formed.
-        running.client.dissolveCluster();
+        running.client.tell(ClusterOperations.DISSOLVE.at());
         List<String> seen = new ArrayList<>();
         List<String> passing = new ArrayList<>();
         String after = "";

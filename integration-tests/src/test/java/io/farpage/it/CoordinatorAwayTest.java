@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
@@ -80,7 +81,7 @@ class CoordinatorAwayTest {
     void shouldFailNoFetchWhileTheCoordinatorIsKilledAndRestarted() throws Exception {
         AgentProcess a = cluster.process("a");
         fill("kept", 1);
-        List<Endpoint> endpoints = cluster.client().endpoints("a");
+        List<Endpoint> endpoints = cluster.client().call(NodeOperations.ENDPOINTS.at("a"));
         List<Space> spaces = cluster.client().spaces();
         String incarnation = cluster.incarnation("b");
         try (Load load = Load.start(a, "kept", PAGES, 4096, 1, 4)) {
@@ -107,7 +108,8 @@ class CoordinatorAwayTest {
         assertEquals(incarnation, cluster.incarnation("b"));
         assertEquals(spaces, cluster.client().spaces());
         await("endpoints that the agents publish again", Deadlines.LONG)
-                .until(() -> attempts(cluster.client().endpoints("a")).equals(attempts(endpoints)));
+                .until(() -> attempts(cluster.client().call(NodeOperations.ENDPOINTS.at("a")))
+                        .equals(attempts(endpoints)));
         fill("after", 2);
         cluster.client().deleteSpace("kept");
         cluster.client().deleteSpace("after");

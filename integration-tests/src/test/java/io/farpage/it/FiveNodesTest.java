@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
@@ -56,7 +57,7 @@ class FiveNodesTest {
     @Order(1)
     void shouldHaveALinkForEachPairOfFiveNodes() throws Exception {
         for (String node : NODES) {
-            Set<String> peers = cluster.client().endpoints(node).stream()
+            Set<String> peers = cluster.client().call(NodeOperations.ENDPOINTS.at(node)).stream()
                     .map(endpoint -> endpoint.peer())
                     .collect(Collectors.toSet());
             assertEquals(4, peers.size(), peers.toString());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.GuestFigures;
+import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Axe;
 import io.farpage.it.harness.Chromium;
@@ -152,8 +153,11 @@ class GuestPageTest {
      * resident.
      */
     private static void checkMap(Cluster three) throws Exception {
-        GuestFigures.OfGuest guest =
-                three.client().guestFigures("vm1").orElseThrow().guests().getFirst();
+        GuestFigures.OfGuest guest = three.client()
+                .find(ViewOperations.FIGURES_OF_GUEST.at("vm1"))
+                .orElseThrow()
+                .guests()
+                .getFirst();
         List<Integer> zero = guest.map()
                 .orElseThrow(() -> new AssertionFailedError("no map of " + guest))
                 .zero();

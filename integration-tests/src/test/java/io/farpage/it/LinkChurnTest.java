@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
@@ -125,7 +126,7 @@ class LinkChurnTest {
     private static int port(String node) {
         try {
             return cluster.client()
-                    .endpoints(node)
+                    .call(NodeOperations.ENDPOINTS.at(node))
                     .getFirst()
                     .entries()
                     .getFirst()

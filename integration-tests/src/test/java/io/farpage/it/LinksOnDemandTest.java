@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Cluster;
@@ -122,12 +123,12 @@ class LinksOnDemandTest {
         fill("vm", "a", "b", 1);
         // The link took longer than a mesh waits before it makes all others.
         assertEquals(List.of("a-b"), links());
-        assertEquals(List.of(), cluster.client().endpoints("c"), "what c has offered");
+        assertEquals(List.of(), cluster.client().call(NodeOperations.ENDPOINTS.at("c")), "what c has offered");
 
         check("vm", "c", 1);
         assertEquals(List.of("a-b", "b-c"), links());
         assertTrue(
-                cluster.client().endpoints("a").stream()
+                cluster.client().call(NodeOperations.ENDPOINTS.at("a")).stream()
                         .noneMatch(offer -> offer.peer().equals("c")),
                 "a offers no link to c");
     }

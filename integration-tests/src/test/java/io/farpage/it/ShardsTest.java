@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
@@ -257,7 +258,7 @@ class ShardsTest {
     private int port(String node) {
         try {
             return cluster.client()
-                    .endpoints(node)
+                    .call(NodeOperations.ENDPOINTS.at(node))
                     .getFirst()
                     .entries()
                     .getFirst()

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Command;
@@ -98,7 +99,10 @@ class SpaceImageTest {
                     ram.write(page, Pages.of(9, page, 4096));
                 }
                 await("heat at the coordinator", Deadlines.SHORT)
-                        .until(() -> cluster.client().page("again", 0).heat() > 0);
+                        .until(() -> cluster.client()
+                                        .call(SpaceOperations.PAGE.at("again", 0))
+                                        .heat()
+                                > 0);
             }
             guests.awaitEnded("again");
             guests.attach("again", socket, PAGES * 4096L, 4 << 20);

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
 import java.util.List;
@@ -55,7 +56,8 @@ class StaleRequestsTest {
     void shouldRefuseHeartbeatWithdrawalAcknowledgementAndDepartureOfOldIncarnation(Cluster cluster) {
         CoordinatorClient client = cluster.client();
         assertStale(() -> client.heartbeat("a", OLD));
-        assertStale(() -> client.withdrawEndpoint("a", "b", OLD));
+        assertStale(
+                () -> client.tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", OLD)));
         assertStale(() -> client.acknowledgeHosted("a", new HostedAck(OLD, 1, List.of(), List.of(1L))));
         assertStale(() -> client.deregister("a", OLD, true));
     }

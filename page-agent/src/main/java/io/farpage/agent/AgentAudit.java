@@ -3,13 +3,10 @@ package io.farpage.agent;
 import io.farpage.agent.control.guest.GuestWatch;
 import io.farpage.agent.control.guest.HandoffPeer;
 import io.farpage.agent.control.link.LinkWatch;
-import io.farpage.agent.rest.HandoverApi;
-import io.farpage.audit.Acts;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditEvent;
 import io.farpage.audit.AuditEvent.Actor;
 import io.farpage.audit.AuditEvent.Outcome;
-import io.farpage.rest.RestServer;
 import io.farpage.verbs.soft.RefusedConnection;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -22,29 +19,10 @@ import java.util.Optional;
  */
 final class AgentAudit implements LinkWatch, GuestWatch, RefusedConnection.Listener {
 
-    private static final String API = "/api/v1";
-    private static final String SPACE = API + "/spaces/{space}";
-
     private final Audit audit;
 
     AgentAudit(Audit audit) {
         this.audit = audit;
-    }
-
-    /** What the agent's routes that change something are called. A test finds a route that is missing. */
-    static Acts routes() {
-        return Acts.builder()
-                .add("POST", API + "/links/{peer}", "link.request")
-                .add("POST", HandoverApi.PATH, "agent.hand-over")
-                .add("POST", API + "/spaces", "space.create")
-                .add("PUT", SPACE + "/guest", "guest.attach")
-                .add("DELETE", SPACE + "/guest", "guest.detach")
-                .add("PUT", SPACE + "/guest/local", "guest.resize")
-                .add("PUT", SPACE + "/pages/{page}", "page.write")
-                .add("DELETE", SPACE + "/pages/{page}", "page.discard")
-                .add("PUT", SPACE + "/memory", "memory.write")
-                .add("PUT", RestServer.LOG_PATH, "log.level")
-                .build();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.farpage.agent;
 
+import io.farpage.rest.Operation.Target;
 import io.farpage.tls.ClientOptions;
 import io.farpage.tls.TlsException;
 import io.farpage.trace.Tracer;
@@ -68,11 +69,11 @@ interface AgentClient extends AutoCloseable {
      * @param type media type of the body
      * @throws IOException if no answer comes in time
      */
-    default Answer send(String method, String path, String type, Body body) throws IOException, InterruptedException {
-        return send(method, path, Map.of("Content-Type", type), body);
+    default Answer send(Target<?, ?> to, String type, Body body) throws IOException, InterruptedException {
+        return send(to.operation().method().name(), to.path(), Map.of("Content-Type", type), body);
     }
 
-    /** As {@link #send(String, String, String, Body)}, with more headers than the body's type. */
+    /** As {@link #send(Target, String, Body)}, with more headers than the body's type. */
     Answer send(String method, String path, Map<String, String> headers, Body body)
             throws IOException, InterruptedException;
 

@@ -3,13 +3,12 @@ package io.farpage.agent;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
+import io.farpage.rest.Operation.Target;
 import io.farpage.rest.Problem;
 import io.farpage.tls.ClientOptions;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -27,7 +26,6 @@ final class AgentTarget {
                     + " that has its socket in /run/farpage or in this user's directory";
 
     static final String JSON = "application/json";
-    static final String BYTES = "application/octet-stream";
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -52,19 +50,14 @@ final class AgentTarget {
         return space;
     }
 
-    /** Path of the space in the REST API. */
-    String space() {
-        return "/api/v1/spaces/" + encode(space);
-    }
-
     /** The agent, and what is shown to it. */
     Caller caller() {
         return new Caller(agent, security, spec.commandLine().getErr());
     }
 
     /** Sends a request. Prints the problem and gives null if it was refused. */
-    byte @Nullable [] send(String method, String path, String type, byte[] body) throws InterruptedException {
-        return send(caller(), method, path, type, body);
+    byte @Nullable [] send(Target<?, ?> to, String type, byte[] body) throws InterruptedException {
+        return send(caller(), to, type, body);
     }
 
     /**
@@ -85,9 +78,9 @@ final class AgentTarget {
         }
     }
 
-    static byte @Nullable [] send(Caller to, String method, String path, String type, byte[] body)
+    static byte @Nullable [] send(Caller caller, Target<?, ?> to, String type, byte[] body)
             throws InterruptedException {
-        return send(to, method, path, type, body, problem -> false);
+        return send(caller, to, type, body, problem -> false);
     }
 
     /**
@@ -95,33 +88,32 @@ final class AgentTarget {
      *
      * @return null if it was refused, after the problem was printed
      */
-    static byte @Nullable [] send(
-            Caller to, String method, String path, String type, byte[] body, Predicate<Problem> again)
+    static byte @Nullable [] send(Caller caller, Target<?, ?> to, String type, byte[] body, Predicate<Problem> again)
             throws InterruptedException {
-        try (AgentClient client = to.open(TIMEOUT)) {
+        try (AgentClient client = caller.open(TIMEOUT)) {
             while (true) {
-                try (AgentClient.Answer answer = client.send(method, path, type, new AgentClient.Bytes(body))) {
+                try (AgentClient.Answer answer = client.send(to, type, new AgentClient.Bytes(body))) {
                     byte[] content = answer.body().readAllBytes();
                     if (answer.status() / 100 == 2) {
                         answer.header(AgentApi.TORN)
-                                .ifPresent(why -> to.err()
+                                .ifPresent(why -> caller.err()
                                         .println(
                                                 "page-agent: warning: the space is torn, its pages are older and newer ones: "
                                                         + why));
                         return content;
                     }
                     if (problem(content).filter(again).isEmpty()) {
-                        to.err().println("page-agent: " + detail(answer.status(), content));
+                        caller.err().println("page-agent: " + detail(answer.status(), content));
                         return null;
                     }
                 } catch (IOException e) {
-                    to.err().println("page-agent: no answer from the agent at " + client.explain(e));
+                    caller.err().println("page-agent: no answer from the agent at " + client.explain(e));
                     return null;
                 }
                 Thread.sleep(RETRY);
             }
         } catch (NoAgentException | TlsException e) {
-            to.err().println("page-agent: " + e.getMessage());
+            caller.err().println("page-agent: " + e.getMessage());
             return null;
         }
     }
@@ -136,9 +128,5 @@ final class AgentTarget {
         } catch (RuntimeException e) {
             return Optional.empty();
         }
-    }
-
-    static String encode(String text) {
-        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 }

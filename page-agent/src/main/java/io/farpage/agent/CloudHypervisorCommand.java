@@ -2,6 +2,8 @@ package io.farpage.agent;
 
 import io.farpage.agent.cloudhypervisor.PageSource;
 import io.farpage.agent.cloudhypervisor.Restore;
+import io.farpage.agent.rest.GuestOperations;
+import io.farpage.agent.rest.PageOperations;
 import io.farpage.config.DurationOption;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Json;
@@ -80,7 +82,8 @@ final class CloudHypervisorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        byte[] description = target.send("GET", target.space() + "/description", AgentTarget.JSON, new byte[0]);
+        byte[] description =
+                target.send(GuestOperations.DESCRIBE_SPACE.at(target.name()), AgentTarget.JSON, new byte[0]);
         if (description == null) {
             return REFUSED;
         }
@@ -136,7 +139,7 @@ final class CloudHypervisorCommand implements Callable<Integer> {
             while (true) {
                 String why;
                 try (AgentClient.Answer answer = client.send(
-                        "GET", target.space() + "/pages/" + number, AgentTarget.BYTES, AgentClient.Bytes.NONE)) {
+                        PageOperations.READ.at(target.name(), number), PageOperations.BYTES, AgentClient.Bytes.NONE)) {
                     byte[] content = answer.body().readAllBytes();
                     if (answer.status() == 200) {
                         return content;

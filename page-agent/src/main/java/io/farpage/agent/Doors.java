@@ -1,13 +1,12 @@
 package io.farpage.agent;
 
-import io.farpage.access.AccessTable;
 import io.farpage.access.Identity;
+import io.farpage.access.Terms;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.agent.rest.ApiSocket;
-import io.farpage.agent.rest.Rights;
 import io.farpage.agent.rest.SocketRoles;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditKeys;
@@ -162,26 +161,26 @@ final class Doors implements AutoCloseable {
 
     /** How the agent serves its REST API: on its Unix socket, and on a TCP address if it has one. */
     Entrance entrance(ApiSocket socket) {
-        AccessTable table = Rights.table(node);
+        Terms terms = Terms.ofAgent(node);
         return new Entrance(
                 config.get(AgentKeys.API_LISTEN),
                 tls,
-                guarded(tcpControl(table)
+                guarded(tcpControl(terms)
                         .withSocket(
-                                table,
+                                terms,
                                 SocketRoles.of(
                                         AgentKeys.API_SOCKET_ROLES.name(), config.get(AgentKeys.API_SOCKET_ROLES)))),
                 Optional.of(socket.bindAt()));
     }
 
     private AccessControl guarded(AccessControl control) {
-        return control.limitedBy(LimitKeys.open(config)).auditedBy(new RequestAudit(audit, AgentAudit.routes()));
+        return control.limitedBy(LimitKeys.open(config)).auditedBy(new RequestAudit(audit));
     }
 
     /** Tokens are the coordinator's; an agent takes certificates. */
-    private AccessControl tcpControl(AccessTable table) {
+    private AccessControl tcpControl(Terms terms) {
         if (tls.isPresent()) {
-            return AccessControl.of(table, token -> {
+            return AccessControl.of(terms, token -> {
                 throw new TokenRefusedException("an agent takes certificates and no tokens");
             });
         }

@@ -3,6 +3,7 @@ package io.farpage.agent;
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.LocalLimit;
+import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.BytesOption;
 import io.farpage.config.DurationOption;
 import io.farpage.log.Printable;
@@ -178,8 +179,7 @@ final class GuestCommands {
             long deadline = System.nanoTime() + timeout.toNanos();
             byte[] answer = AgentTarget.send(
                     target.caller(),
-                    "PUT",
-                    target.space() + "/guest",
+                    GuestOperations.ATTACH.at(target.name()),
                     AgentTarget.JSON,
                     json(request),
                     problem -> takeover && problem.is(FENCING) && deadline - System.nanoTime() > 0);
@@ -204,7 +204,7 @@ final class GuestCommands {
 
         @Override
         public Integer call() throws InterruptedException {
-            return target.send("DELETE", target.space() + "/guest", AgentTarget.JSON, new byte[0]) == null
+            return target.send(GuestOperations.DETACH.at(target.name()), AgentTarget.JSON, new byte[0]) == null
                     ? REFUSED
                     : 0;
         }
@@ -230,7 +230,7 @@ final class GuestCommands {
         @Override
         public Integer call() throws InterruptedException {
             byte[] body = json(new LocalLimit(local));
-            return target.send("PUT", target.space() + "/guest/local", AgentTarget.JSON, body) == null ? REFUSED : 0;
+            return target.send(GuestOperations.RESIZE.at(target.name()), AgentTarget.JSON, body) == null ? REFUSED : 0;
         }
     }
 
@@ -258,8 +258,7 @@ final class GuestCommands {
         public Integer call() throws InterruptedException {
             byte[] answer = AgentTarget.send(
                     new AgentTarget.Caller(agent, security, spec.commandLine().getErr()),
-                    "GET",
-                    "/api/v1/spaces",
+                    GuestOperations.LIST.at(),
                     AgentTarget.JSON,
                     new byte[0]);
             if (answer == null) {

@@ -1,8 +1,10 @@
 package io.farpage.agent;
 
+import io.farpage.agent.rest.PageOperations;
 import io.farpage.progress.Progress;
 import io.farpage.progress.ProgressOption;
 import io.farpage.progress.Unit;
+import io.farpage.rest.Operation.Target;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -66,9 +68,10 @@ final class ImageCommands {
         @Override
         public Integer call() throws InterruptedException {
             Path part = file.resolveSibling(file.getFileName() + ".part");
-            String path = target.space() + (force ? "/memory?force=true" : "/memory");
+            Target<?, ?> image =
+                    PageOperations.SAVE.at(target.name()).with("force", force ? Optional.of(true) : Optional.empty());
             try (AgentClient client = target.caller().open(TIMEOUT)) {
-                try (AgentClient.Answer answer = client.send("GET", path, AgentTarget.BYTES, AgentClient.Bytes.NONE)) {
+                try (AgentClient.Answer answer = client.send(image, PageOperations.BYTES, AgentClient.Bytes.NONE)) {
                     if (answer.status() != 200) {
                         return refuse(
                                 spec,
@@ -167,9 +170,8 @@ final class ImageCommands {
             try (Progress progress = progressOption.start("load " + target.name(), Unit.BYTES)) {
                 progress.total(size);
                 try (AgentClient.Answer answer = client.send(
-                        "PUT",
-                        target.space() + "/memory",
-                        AgentTarget.BYTES,
+                        PageOperations.LOAD.at(target.name()),
+                        PageOperations.BYTES,
                         new AgentClient.Content(file, progress::advance))) {
                     byte[] content = answer.body().readAllBytes();
                     if (answer.status() / 100 != 2) {

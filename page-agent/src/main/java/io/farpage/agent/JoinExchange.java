@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
 import io.farpage.rest.Json;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.TlsException;
@@ -79,7 +80,7 @@ record JoinExchange(CaPin pin, Optional<InetAddress> from, Duration timeout) {
             throws InterruptedException {
         try {
             HttpResponse<byte[]> response = client.send(
-                    HttpRequest.newBuilder(coordinator.resolve("/api/v1/join"))
+                    HttpRequest.newBuilder(coordinator.resolve(ClusterOperations.JOIN.path()))
                             .timeout(Duration.ofNanos(Math.max(1_000_000, nanos)))
                             .header("Content-Type", AgentTarget.JSON)
                             .POST(BodyPublishers.ofByteArray(Json.LENIENT.writeValueAsBytes(request)))

@@ -4,7 +4,7 @@ import io.farpage.agent.latency.LatencyDifference;
 import io.farpage.agent.latency.LatencyInterval;
 import io.farpage.agent.latency.LatencyLogReader;
 import io.farpage.agent.latency.LatencyPrinter;
-import io.farpage.agent.rest.LatencyApi;
+import io.farpage.agent.rest.AgentOperations;
 import io.farpage.config.DurationOption;
 import io.farpage.tls.ClientOptions;
 import java.io.IOException;
@@ -137,7 +137,7 @@ final class LatencyCommand implements Callable<Integer> {
         long due = System.nanoTime();
         boolean shown = false;
         while (watch || !shown) {
-            byte[] answer = AgentTarget.send(caller, "GET", LatencyApi.PATH, AgentTarget.JSON, new byte[0]);
+            byte[] answer = AgentTarget.send(caller, AgentOperations.LATENCIES.at(), AgentTarget.JSON, new byte[0]);
             if (answer == null) {
                 return REFUSED;
             }

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.libvirt.Domain;
 import io.farpage.agent.libvirt.DomainException;
+import io.farpage.agent.rest.GuestOperations;
 import io.farpage.rest.Json;
 import io.farpage.tls.ClientOptions;
 import java.util.List;
@@ -65,8 +66,7 @@ final class LibvirtHookCommand implements Callable<Integer> {
             byte[] request = begins ? Json.STRICT.writeValueAsBytes(described.request()) : new byte[0];
             byte[] answer = AgentTarget.send(
                     new AgentTarget.Caller(agent, security, spec.commandLine().getErr()),
-                    begins ? "PUT" : "DELETE",
-                    "/api/v1/spaces/" + AgentTarget.encode(described.space()) + "/guest",
+                    (begins ? GuestOperations.ATTACH : GuestOperations.DETACH).at(described.space()),
                     AgentTarget.JSON,
                     request);
             // A domain that has ended has ended: libvirt only logs what a hook says of that.

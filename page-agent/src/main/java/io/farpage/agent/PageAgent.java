@@ -38,12 +38,12 @@ import io.farpage.agent.control.trace.FaultTraces;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
+import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.ApiSocket;
 import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.FaultTraceMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
-import io.farpage.agent.rest.HandoverApi;
 import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.rest.LatencyApi;
 import io.farpage.agent.rest.LatencyLogMetrics;
@@ -61,6 +61,7 @@ import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
+import io.farpage.rest.Route;
 import io.farpage.trace.TraceKeys;
 import io.farpage.trace.Tracer;
 import io.farpage.verbs.soft.SoftProvider;
@@ -208,6 +209,7 @@ public final class PageAgent implements AutoCloseable {
                 traced -> parts.add(new FaultTraces(traced, FaultTraceKeys.sampling(config), guests::traced)));
         FaultTraceMetrics.register(metrics.registry(), () -> faultTraces);
         LatencyLogMetrics.register(metrics.registry(), () -> latencyLog);
+        Handover handover = new Handover(keeping.keeper(), guests, ended);
         socket = parts.add(doors.socket());
         rest = parts.add(RestServer.start(
                 new RestServer.Options(
@@ -221,7 +223,7 @@ public final class PageAgent implements AutoCloseable {
                                 new GuestApi(guests).routes(),
                                 shardApi.routes(),
                                 new LatencyApi(latencies).routes(),
-                                new HandoverApi(new Handover(keeping.keeper(), guests, ended)::begin).routes(),
+                                List.of(Route.answering(AgentOperations.HAND_OVER, ctx -> handover.begin())),
                                 new ImageApi(spaces, new SpaceImage(spaces, pages)).routes())
                         .flatMap(List::stream)
                         .toList(),

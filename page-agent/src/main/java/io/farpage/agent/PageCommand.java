@@ -1,5 +1,7 @@
 package io.farpage.agent;
 
+import io.farpage.agent.rest.PageOperations;
+import io.farpage.rest.Operation;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -45,8 +47,8 @@ final class PageCommand implements Callable<Integer> {
         private String page = "";
 
         /** Sends a request for the page. Prints the problem and gives null if it was refused. */
-        byte @Nullable [] send(String method, byte[] body) throws InterruptedException {
-            return agent.send(method, agent.space() + "/pages/" + AgentTarget.encode(page), AgentTarget.BYTES, body);
+        byte @Nullable [] send(Operation<Void, Void> operation, byte[] body) throws InterruptedException {
+            return agent.send(operation.at(agent.name(), page), PageOperations.BYTES, body);
         }
     }
 
@@ -87,7 +89,7 @@ final class PageCommand implements Callable<Integer> {
                         .println("page-agent: the data is longer than a page of " + pageSize + " bytes");
                 return 1;
             }
-            return target.send("PUT", Arrays.copyOf(data, pageSize)) == null ? 1 : 0;
+            return target.send(PageOperations.WRITE, Arrays.copyOf(data, pageSize)) == null ? 1 : 0;
         }
     }
 
@@ -105,7 +107,7 @@ final class PageCommand implements Callable<Integer> {
 
         @Override
         public Integer call() throws IOException, InterruptedException {
-            byte[] data = target.send("GET", new byte[0]);
+            byte[] data = target.send(PageOperations.READ, new byte[0]);
             if (data == null) {
                 return 1;
             }
@@ -128,7 +130,7 @@ final class PageCommand implements Callable<Integer> {
 
         @Override
         public Integer call() throws IOException, InterruptedException {
-            return target.send("DELETE", new byte[0]) == null ? 1 : 0;
+            return target.send(PageOperations.DISCARD, new byte[0]) == null ? 1 : 0;
         }
     }
 }

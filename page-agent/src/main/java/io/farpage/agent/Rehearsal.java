@@ -4,6 +4,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.keeper.Keeper;
 import io.farpage.agent.control.keeper.KeeperMode;
+import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.Config;
 import io.farpage.linux.PosixException;
 import io.farpage.log.LogLevel;
@@ -195,8 +196,7 @@ final class Rehearsal {
         AgentAddress to = new AgentAddress.Unix(socket(NODE));
         try (AgentClient client = AgentClient.open(to, new ClientOptions(), REQUEST);
                 AgentClient.Answer answer = client.send(
-                        "PUT",
-                        "/api/v1/spaces/" + NODE + "/guest",
+                        GuestOperations.ATTACH.at(NODE),
                         AgentTarget.JSON,
                         new AgentClient.Bytes(body.getBytes(StandardCharsets.UTF_8)))) {
             byte[] content = answer.body().readAllBytes();

@@ -26,7 +26,11 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.operation.ClusterOperations;
+import io.farpage.coordinator.model.operation.NodeOperations;
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.rest.Json;
+import io.farpage.rest.Operation;
 import io.farpage.rest.Problem;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -37,12 +41,14 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +56,6 @@ import org.jspecify.annotations.Nullable;
  * are in the pool of one node. It obeys each request at once, checks none, and keeps nothing.
  */
 final class RehearsalCoordinator implements AutoCloseable {
-    private static final String PREFIX = "/api/v1/";
     private static final long ID = 1;
     private static final int PAGE = 4096;
     private static final long EVENT_NANOS = 2_000_000;
@@ -60,6 +65,7 @@ final class RehearsalCoordinator implements AutoCloseable {
     private final String home;
     private final Space space;
     private final HttpServer server;
+    private final List<Binding<?, ?>> bindings = bindings();
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /** Guarded by this, as all that follows. By id. */
@@ -88,41 +94,20 @@ final class RehearsalCoordinator implements AutoCloseable {
         return URI.create("http://%s:%d".formatted(at.getAddress().getHostAddress(), at.getPort()));
     }
 
-    /** What there is no answer to: the resource is not there. */
-    private static final class NotFoundException extends Exception {
-        private static final long serialVersionUID = 1;
-    }
-
-    /** A request: its method, the parts of its path behind the prefix, and its body. */
-    private record Request(String method, List<String> path, String body) {
-        static Request of(HttpExchange exchange) throws IOException {
-            String path = exchange.getRequestURI().getPath();
-            return new Request(
-                    exchange.getRequestMethod(),
-                    List.of(path.substring(Math.min(PREFIX.length(), path.length()))
-                            .split("/")),
-                    new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+    /** A request for an operation. */
+    private record Request<B>(Operation<B, ?> operation, URI target, String content) {
+        B body() {
+            return Json.LENIENT.readValue(content, operation.body().orElseThrow());
         }
 
-        /** The method and the kind of resource, such as {@code PUT nodes/endpoints/}: names are left out. */
-        String kind() {
-            String collection = path.size() > 2 ? path.getFirst() + "/" + path.get(2) : path.getFirst();
-            boolean isOne = path.size() == 2 || path.size() > 3;
-            return method + " " + collection + (isOne ? "/" : "");
-        }
-
-        <T> T body(Class<T> type) {
-            return Json.LENIENT.readValue(body, type);
-        }
-
-        /** Of the node or space. */
+        /** Of the node or space: behind the prefix and the kind of resource. */
         String name() {
-            return path.get(1);
+            return target.getPath().split("/")[4];
         }
 
         /** Of what belongs to that. */
         String last() {
-            return path.getLast();
+            return target.getPath().substring(target.getPath().lastIndexOf('/') + 1);
         }
 
         String key() {
@@ -130,15 +115,70 @@ final class RehearsalCoordinator implements AutoCloseable {
         }
     }
 
+    /** An operation and its answer; null if the answer has no content. */
+    private record Binding<B, A>(Operation<B, A> operation, Function<Request<B>, @Nullable A> answer) {
+        boolean isFor(HttpExchange exchange) {
+            String path = operation.path().replaceAll("\\{\\w+}", "[^/]+");
+            return operation.method().name().equals(exchange.getRequestMethod())
+                    && exchange.getRequestURI().getPath().matches(path);
+        }
+
+        @Nullable
+        A answer(HttpExchange exchange) throws IOException {
+            String content = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+            return answer.apply(new Request<>(operation, exchange.getRequestURI(), content));
+        }
+    }
+
+    private List<Binding<?, ?>> bindings() {
+        return List.of(
+                new Binding<>(ClusterOperations.EVENTS, this::awaitEvents),
+                bind(NodeOperations.LIST, _ -> List.copyOf(nodes.values())),
+                bind(NodeOperations.SHOW, request -> found(nodes.get(request.name()))),
+                bind(NodeOperations.REGISTER, request -> register(request.name(), request.body())),
+                bind(NodeOperations.HEARTBEAT, _ -> new Lease(60_000, 1_000, NodeStatus.ACTIVE, events.size())),
+                bind(NodeOperations.REGIONS, request -> of(regions, request.name() + "/")),
+                bind(NodeOperations.SHOW_REGION, request -> found(regions.get(request.key()))),
+                bind(NodeOperations.PUBLISH_REGION, this::publishRegion),
+                bind(NodeOperations.ENDPOINTS, request -> of(endpoints, request.name() + "/")),
+                bind(NodeOperations.SHOW_ENDPOINT, request -> found(endpoints.get(request.key()))),
+                bind(NodeOperations.PUBLISH_ENDPOINT, this::publishEndpoint),
+                bind(NodeOperations.WITHDRAW_ENDPOINT, this::withdraw),
+                bind(
+                        NodeOperations.OFFERS,
+                        request -> endpoints.values().stream()
+                                .filter(endpoint -> endpoint.peer().equals(request.name()))
+                                .toList()),
+                bind(NodeOperations.HOSTED, request -> request.name().equals(home) ? hosted() : Hosted.NOTHING),
+                bind(NodeOperations.ATTACHED, request -> attached(request.name())),
+                bind(NodeOperations.PUBLISH_GRANT, this::publishGrant),
+                bind(NodeOperations.FIGURES, _ -> new FiguresWanted(List.of())),
+                bind(SpaceOperations.LIST, _ -> List.of(space)),
+                bind(SpaceOperations.SHOW, _ -> space),
+                bind(SpaceOperations.EXTENTS, _ -> extents()),
+                bind(SpaceOperations.ATTACH, request -> attach(request.last(), request.body())),
+                bind(SpaceOperations.DETACH, this::detach));
+    }
+
+    private <B, A> Binding<B, A> bind(Operation<B, A> operation, Function<Request<B>, @Nullable A> answer) {
+        return new Binding<>(operation, request -> {
+            synchronized (this) {
+                return answer.apply(request);
+            }
+        });
+    }
+
     private void handle(HttpExchange exchange) throws IOException {
         try (exchange) {
-            Request request = Request.of(exchange);
+            // Other operations change nothing that a rehearsal looks at.
+            Optional<Binding<?, ?>> binding =
+                    bindings.stream().filter(one -> one.isFor(exchange)).findFirst();
             try {
-                Object answer = request.kind().equals("GET events") ? awaitEvents(exchange) : answer(request);
-                send(exchange, 200, AgentTarget.JSON, answer);
-            } catch (NotFoundException e) {
-                Problem problem =
-                        new Problem("about:blank", "Not Found", NOT_FOUND, "not part of a rehearsal", request.last());
+                Object answer = binding.isPresent() ? binding.get().answer(exchange) : null;
+                send(exchange, 200, AgentTarget.JSON, answer == null ? List.of() : answer);
+            } catch (NoSuchElementException e) {
+                String path = exchange.getRequestURI().getPath();
+                Problem problem = new Problem("about:blank", "Not Found", NOT_FOUND, "not part of a rehearsal", path);
                 send(exchange, NOT_FOUND, Problem.MEDIA_TYPE, problem);
             }
         }
@@ -151,8 +191,8 @@ final class RehearsalCoordinator implements AutoCloseable {
         exchange.getResponseBody().write(text);
     }
 
-    private EventBatch awaitEvents(HttpExchange exchange) {
-        String query = exchange.getRequestURI().getQuery();
+    private EventBatch awaitEvents(Request<Void> request) {
+        String query = request.target().getQuery();
         int index = Integer.parseInt(query.replaceFirst("^.*\\bindex=(\\d+).*$", "$1"));
         boolean waits = !query.contains("wait=0ms");
         for (int tries = 0; waits && tries < EVENT_TRIES && count() <= index; tries++) {
@@ -167,39 +207,9 @@ final class RehearsalCoordinator implements AutoCloseable {
         return events.size();
     }
 
-    private synchronized Object answer(Request request) throws NotFoundException {
-        return switch (request.kind()) {
-            case "GET nodes" -> List.copyOf(nodes.values());
-            case "GET nodes/" -> found(nodes.get(request.name()));
-            case "PUT nodes/" -> register(request.name(), request.body(Registration.class));
-            case "POST nodes/heartbeat" -> new Lease(60_000, 1_000, NodeStatus.ACTIVE, events.size());
-            case "GET nodes/regions" -> of(regions, request.name() + "/");
-            case "GET nodes/regions/" -> found(regions.get(request.key()));
-            case "PUT nodes/regions/" -> publish(request, request.body(RegionRequest.class));
-            case "GET nodes/endpoints" -> of(endpoints, request.name() + "/");
-            case "GET nodes/endpoints/" -> found(endpoints.get(request.key()));
-            case "PUT nodes/endpoints/" -> publish(request, request.body(EndpointRequest.class));
-            case "DELETE nodes/endpoints/" -> withdraw(request);
-            case "GET nodes/offers" ->
-                endpoints.values().stream()
-                        .filter(endpoint -> endpoint.peer().equals(request.name()))
-                        .toList();
-            case "GET nodes/hosted" -> request.name().equals(home) ? hosted() : Hosted.NOTHING;
-            case "GET nodes/attached" -> attached(request.name());
-            case "PUT nodes/grants/" -> publish(request, request.body(GrantRequest.class));
-            case "POST nodes/figures" -> new FiguresWanted(List.of());
-            case "GET spaces" -> List.of(space);
-            case "GET spaces/" -> space;
-            case "GET spaces/extents" -> extents();
-            case "PUT spaces/attachments/" -> attach(request.last(), request.body(AttachRequest.class));
-            case "DELETE spaces/attachments/" -> detach();
-            default -> List.of();
-        };
-    }
-
-    private static <T> T found(@Nullable T resource) throws NotFoundException {
+    private static <T> T found(@Nullable T resource) {
         if (resource == null) {
-            throw new NotFoundException();
+            throw new NoSuchElementException();
         }
         return resource;
     }
@@ -228,7 +238,8 @@ final class RehearsalCoordinator implements AutoCloseable {
         return node;
     }
 
-    private Region publish(Request request, RegionRequest said) {
+    private Region publishRegion(Request<RegionRequest> request) {
+        RegionRequest said = request.body();
         Region region = new Region(
                 request.name(), request.last(), said.incarnation(), said.address(), said.length(), said.keys());
         regions.put(request.key(), region);
@@ -236,7 +247,8 @@ final class RehearsalCoordinator implements AutoCloseable {
         return region;
     }
 
-    private Endpoint publish(Request request, EndpointRequest said) {
+    private Endpoint publishEndpoint(Request<EndpointRequest> request) {
+        EndpointRequest said = request.body();
         Endpoint endpoint = new Endpoint(
                 request.name(),
                 request.last(),
@@ -252,13 +264,14 @@ final class RehearsalCoordinator implements AutoCloseable {
         return endpoint;
     }
 
-    private List<Endpoint> withdraw(Request request) {
+    private @Nullable Void withdraw(Request<Void> request) {
         endpoints.remove(request.key());
         happened(EventKind.ENDPOINT_WITHDRAWN, request.name(), request.last());
-        return List.of();
+        return null;
     }
 
-    private Grant publish(Request request, GrantRequest said) {
+    private Grant publishGrant(Request<GrantRequest> request) {
+        GrantRequest said = request.body();
         Grant given = new Grant(
                 ID,
                 request.name(),
@@ -282,19 +295,19 @@ final class RehearsalCoordinator implements AutoCloseable {
         return made;
     }
 
-    private List<Attachment> detach() {
+    private @Nullable Void detach(Request<Void> request) {
         attachment = null;
         happened(EventKind.ATTACHMENTS_CHANGED, home, null);
-        return List.of();
+        return null;
     }
 
-    private SpaceExtents extents() throws NotFoundException {
+    private SpaceExtents extents() {
         ExtentHome place = new ExtentHome(home, found(nodes.get(home)).poolId(), 0);
         Extent extent = new Extent(0, space.sizeBytes() / PAGE, List.of(place), ExtentState.OK);
         return new SpaceExtents(space, events.size(), List.of(extent));
     }
 
-    private Hosted hosted() throws NotFoundException {
+    private Hosted hosted() {
         List<HostedAttachment> attachments = Optional.ofNullable(attachment).stream()
                 .map(one -> new HostedAttachment(
                         ID,
@@ -306,7 +319,7 @@ final class RehearsalCoordinator implements AutoCloseable {
         return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
     }
 
-    private Attached attached(String node) throws NotFoundException {
+    private Attached attached(String node) {
         Optional<Attachment> own =
                 Optional.ofNullable(attachment).filter(one -> one.node().equals(node));
         if (own.isEmpty()) {

@@ -1,6 +1,7 @@
 package io.farpage.agent;
 
 import io.farpage.agent.control.guest.NewSpace;
+import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.BytesOption;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Json;
@@ -97,8 +98,8 @@ final class SpaceCommand implements Callable<Integer> {
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
                     Optional.ofNullable(nodes));
-            byte[] answer =
-                    target.send("POST", "/api/v1/spaces", AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));
+            byte[] answer = target.send(
+                    GuestOperations.CREATE_SPACE.at(), AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));
             if (answer == null) {
                 return REFUSED;
             }
@@ -124,7 +125,8 @@ final class SpaceCommand implements Callable<Integer> {
 
         @Override
         public Integer call() throws InterruptedException {
-            byte[] answer = target.send("GET", target.space() + "/description", AgentTarget.JSON, new byte[0]);
+            byte[] answer =
+                    target.send(GuestOperations.DESCRIBE_SPACE.at(target.name()), AgentTarget.JSON, new byte[0]);
             if (answer == null) {
                 return REFUSED;
             }

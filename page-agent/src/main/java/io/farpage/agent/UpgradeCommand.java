@@ -4,7 +4,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.keeper.KeeperState;
 import io.farpage.agent.control.keeper.Standby;
-import io.farpage.agent.rest.HandoverApi;
+import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.SocketDirectory;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
@@ -200,7 +200,7 @@ final class UpgradeCommand implements Callable<Integer> {
     private void request(AgentAddress agent) throws UpgradeException, InterruptedException {
         try (AgentClient client = AgentClient.open(agent, new ClientOptions(), REQUEST);
                 AgentClient.Answer answer =
-                        client.send("POST", HandoverApi.PATH, AgentTarget.JSON, AgentClient.Bytes.NONE)) {
+                        client.send(AgentOperations.HAND_OVER.at(), AgentTarget.JSON, AgentClient.Bytes.NONE)) {
             byte[] body = answer.body().readAllBytes();
             if (answer.status() / 100 != 2) {
                 throw new UpgradeException(

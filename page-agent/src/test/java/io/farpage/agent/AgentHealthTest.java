@@ -73,7 +73,8 @@ class AgentHealthTest {
     private Told ask() throws IOException, InterruptedException {
         try (AgentClient client =
                         AgentClient.open(new AgentAddress.Unix(agent.socket()), new ClientOptions(), TIMEOUT);
-                AgentClient.Answer answer = client.send("GET", "/health", "text/plain", AgentClient.Bytes.NONE)) {
+                AgentClient.Answer answer =
+                        client.send("GET", "/health", Map.of("Content-Type", "text/plain"), AgentClient.Bytes.NONE)) {
             return new Told(
                     answer.status(), Json.LENIENT.readValue(answer.body().readAllBytes(), Health.class));
         }

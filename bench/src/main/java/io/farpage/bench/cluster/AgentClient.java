@@ -2,6 +2,8 @@ package io.farpage.bench.cluster;
 
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
+import io.farpage.agent.rest.AgentOperations;
+import io.farpage.agent.rest.GuestOperations;
 import io.farpage.guest.command.CommandException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Json;
@@ -42,7 +44,7 @@ public final class AgentClient implements AutoCloseable {
 
     /** Has the agent listen for a VMM. */
     public GuestStatus attach(String space, GuestRequest request) throws InterruptedException {
-        HttpRequest.Builder builder = request("/api/v1/spaces/" + space + "/guest")
+        HttpRequest.Builder builder = request(GuestOperations.ATTACH.at(space).path())
                 .header("Content-Type", "application/json")
                 .PUT(BodyPublishers.ofByteArray(Json.STRICT.writeValueAsBytes(request)));
         return read(send(builder), GuestStatus.class);
@@ -50,12 +52,12 @@ public final class AgentClient implements AutoCloseable {
 
     /** How the guest of a space is. */
     public GuestStatus guest(String space) throws InterruptedException {
-        return read(get("/api/v1/spaces/" + space), GuestStatus.class);
+        return read(get(GuestOperations.SHOW.at(space).path()), GuestStatus.class);
     }
 
     /** Which transport the link with a peer uses: tcp or rdma. */
     public String transport(String peer) throws InterruptedException {
-        return read(get("/api/v1/transport/status"), JsonNode.class)
+        return read(get(AgentOperations.TRANSPORTS.path()), JsonNode.class)
                 .get("links")
                 .valueStream()
                 .filter(link -> link.get("peer").asString().equals(peer))

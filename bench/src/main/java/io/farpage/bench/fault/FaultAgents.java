@@ -10,6 +10,7 @@ import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Children;
+import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -87,7 +88,7 @@ final class FaultAgents implements AutoCloseable {
                 URI.create("http://127.0.0.1:" + port + "/metrics"),
                 URI.create("http://127.0.0.1:" + home.awaitPort() + "/metrics"),
                 URI.create(running.coordinator().url() + "/metrics"),
-                URI.create(running.coordinator().url() + "/api/v1/overview"));
+                URI.create(running.coordinator().url() + ViewOperations.OF_CLUSTER.path()));
         if (secondHome.isPresent()) {
             secondHome.get().awaitPort();
         }

@@ -83,4 +83,26 @@ sealed interface Grant {
             return "the certificate of node '" + id + "'";
         }
     }
+
+    /** A way to be allowed that the configuration of a service decides: it allows nothing before that. */
+    sealed interface Undecided extends Grant {
+        @Override
+        default boolean allows(Identity identity, UnaryOperator<String> parameter) {
+            return false;
+        }
+
+        @Override
+        default String needed(UnaryOperator<String> parameter) {
+            return "what the service's configuration says";
+        }
+    }
+
+    /** Any node, if a setting is true. */
+    record AnyNodeIf(String setting) implements Undecided {}
+
+    /** The node whose agent the service is. */
+    record OwnNode() implements Undecided {}
+
+    /** The node whose agent the service is, or any node. */
+    record ServedNode() implements Undecided {}
 }

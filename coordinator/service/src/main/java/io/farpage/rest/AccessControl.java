@@ -1,11 +1,11 @@
 package io.farpage.rest;
 
 import io.farpage.access.Access;
-import io.farpage.access.AccessTable;
 import io.farpage.access.CertificateCheck;
 import io.farpage.access.CertificateIdentity;
 import io.farpage.access.Decision;
 import io.farpage.access.Identity;
+import io.farpage.access.Terms;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.access.TokenVerifier;
 import io.farpage.limit.RateLimits;
@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The one place that decides whether a request may be carried out, and through which every decision of a service goes.
- * A request is first given an identity, from its token or its certificate; then its route's entry in the table is
- * looked up. A route without an entry is refused. Every decision, allowed or not, reaches the listeners. Thread-safe.
+ * A request is first given an identity, from its token or its certificate; then its operation says whether that
+ * identity may make it. Every decision, allowed or not, reaches the listeners. Thread-safe.
  */
 public final class AccessControl {
 
@@ -33,8 +33,9 @@ public final class AccessControl {
     private static final Set<Integer> BAD_BODIES = Set.of(TOO_SLOW, 413, 415);
     private static final String BEARER = "Bearer ";
 
+    private final Terms terms;
     private final Optional<Rules> rules;
-    private final Optional<Local> local;
+    private final Optional<SocketPeer.Identities> local;
     private final BrowserCheck browsers;
     private final Optional<RateLimits> limits;
     private final Optional<RequestAudit> audit;
@@ -42,17 +43,16 @@ public final class AccessControl {
     private final List<Consumer<Decision>> listeners = new CopyOnWriteArrayList<>();
 
     /** What a service with authentication goes by. */
-    private record Rules(AccessTable table, TokenVerifier tokens, CertificateCheck certificates) {}
-
-    /** What a service goes by for requests over its Unix socket. */
-    private record Local(AccessTable table, SocketPeer.Identities identities) {}
+    private record Rules(TokenVerifier tokens, CertificateCheck certificates) {}
 
     private AccessControl(
+            Terms terms,
             Optional<Rules> rules,
-            Optional<Local> local,
+            Optional<SocketPeer.Identities> local,
             BrowserCheck browsers,
             Optional<RateLimits> limits,
             Optional<RequestAudit> audit) {
+        this.terms = terms;
         this.rules = rules;
         this.local = local;
         this.browsers = browsers;
@@ -67,16 +67,22 @@ public final class AccessControl {
      */
     public static AccessControl open(List<String> names) {
         return new AccessControl(
-                Optional.empty(), Optional.empty(), BrowserCheck.plain(names), Optional.empty(), Optional.empty());
+                Terms.NONE,
+                Optional.empty(),
+                Optional.empty(),
+                BrowserCheck.plain(names),
+                Optional.empty(),
+                Optional.empty());
     }
 
     /**
-     * Lets an identity do what a table says. For a service with TLS.
+     * Lets an identity do what operations say. For a service with TLS.
      *
+     * @param terms what of the configuration decides rights
      * @param tokens knows tokens; certificates have been verified by TLS
      */
-    public static AccessControl of(AccessTable table, TokenVerifier tokens) {
-        return of(table, tokens, CertificateCheck.NONE);
+    public static AccessControl of(Terms terms, TokenVerifier tokens) {
+        return of(terms, tokens, CertificateCheck.NONE);
     }
 
     /**
@@ -84,9 +90,10 @@ public final class AccessControl {
      *
      * @param certificates asked for each request with a node's certificate
      */
-    public static AccessControl of(AccessTable table, TokenVerifier tokens, CertificateCheck certificates) {
+    public static AccessControl of(Terms terms, TokenVerifier tokens, CertificateCheck certificates) {
         return new AccessControl(
-                Optional.of(new Rules(table, tokens, certificates)),
+                terms,
+                Optional.of(new Rules(tokens, certificates)),
                 Optional.empty(),
                 BrowserCheck.secure(),
                 Optional.empty(),
@@ -96,21 +103,21 @@ public final class AccessControl {
     /**
      * The same, and a Unix socket besides.
      *
-     * @param table what an identity may do that comes through the socket
+     * @param of what of the configuration decides rights
      * @param identities knows the processes that connect to it
      */
-    public AccessControl withSocket(AccessTable table, SocketPeer.Identities identities) {
-        return new AccessControl(rules, Optional.of(new Local(table, identities)), browsers, limits, audit);
+    public AccessControl withSocket(Terms of, SocketPeer.Identities identities) {
+        return new AccessControl(of, rules, Optional.of(identities), browsers, limits, audit);
     }
 
     /** The same with rate limits. Listeners are told to the one that they are given to. */
     public AccessControl limitedBy(RateLimits rates) {
-        return new AccessControl(rules, local, browsers, Optional.of(rates), audit);
+        return new AccessControl(terms, rules, local, browsers, Optional.of(rates), audit);
     }
 
     /** The same with an audit. */
     public AccessControl auditedBy(RequestAudit to) {
-        return new AccessControl(rules, local, browsers, limits, Optional.of(to));
+        return new AccessControl(terms, rules, local, browsers, limits, Optional.of(to));
     }
 
     Optional<RateLimits> limits() {
@@ -202,7 +209,7 @@ public final class AccessControl {
     private Identity identify(Context ctx) {
         Optional<SocketPeer> peer = Connections.peer(ctx);
         if (peer.isPresent()) {
-            return local.map(socket -> socket.identities().of(peer.get()))
+            return local.map(identities -> identities.of(peer.get()))
                     .orElseGet(() -> new Identity.Stranger("nothing says which users may do what on this Unix socket"));
         }
         if (rules.isEmpty()) {
@@ -284,36 +291,29 @@ public final class AccessControl {
     }
 
     /**
-     * Decides on a request whose route is known.
+     * Decides on a request whose operation is known.
      *
      * @throws ProblemException 401 if it needs an identity and has none, 403 if its identity may not do it
      */
-    void authorize(Context ctx, Route route) {
+    void authorize(Context ctx, Operation<?, ?> operation) {
         Identity identity = identity(ctx);
-        Optional<Access> access =
-                table(ctx).flatMap(all -> all.of(route.method().name(), route.path()));
-        if (!(identity instanceof Identity.Unauthenticated)
-                && !access.map(one -> one.allows(identity, ctx::pathParam)).orElse(false)) {
+        Access access = operation.access().under(terms);
+        if (!access.allows(identity, ctx::pathParam)) {
             deny(ctx, identity, refusal(ctx, identity, access));
         }
-        audit.ifPresent(one -> one.begin(ctx, route));
+        audit.ifPresent(one -> one.begin(ctx, operation));
         tell(new Decision(identity, address(ctx), operation(ctx), true, ""));
     }
 
-    private Optional<AccessTable> table(Context ctx) {
-        return Connections.peer(ctx).isPresent() ? local.map(Local::table) : rules.map(Rules::table);
-    }
-
-    private static ProblemException refusal(Context ctx, Identity identity, Optional<Access> access) {
+    private static ProblemException refusal(Context ctx, Identity identity, Access access) {
         if (identity instanceof Identity.Stranger stranger) {
             return unauthenticated(ctx, stranger.reason());
         }
         return new ProblemException(
                 403,
                 "forbidden",
-                access.map(one -> "%s may not %s %s; it takes %s"
-                                .formatted(identity, ctx.method(), ctx.path(), one.needed(ctx::pathParam)))
-                        .orElse("%s %s is open to no identity".formatted(ctx.method(), ctx.path())));
+                "%s may not %s %s; it takes %s"
+                        .formatted(identity, ctx.method(), ctx.path(), access.needed(ctx::pathParam)));
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.farpage.rest;
 
+import io.farpage.access.Access;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -10,7 +11,9 @@ import java.util.function.Supplier;
  */
 public final class Liveness {
 
-    private static final String PATH = "/live";
+    /** The operation. */
+    public static final Operation<Void, Live> LIVE = Operation.get("/live", Access.anyone(), Live.class)
+            .summary("Whether the program does not have to be started again");
 
     private Liveness() {}
 
@@ -28,9 +31,10 @@ public final class Liveness {
      * @param stalled why the program does not do its work; empty while it does
      */
     public static Route route(Supplier<Optional<String>> stalled) {
-        return Route.get(PATH, "Whether the program does not have to be started again", Live.class, ctx -> {
+        return Route.answering(LIVE, ctx -> {
             Optional<String> reason = stalled.get();
-            ctx.status(reason.isEmpty() ? 200 : 503).json(new Live(reason.isEmpty(), reason));
+            ctx.status(reason.isEmpty() ? 200 : 503);
+            return new Live(reason.isEmpty(), reason);
         });
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.rest;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -10,30 +11,25 @@ import java.util.regex.Pattern;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Writes the OpenAPI 3.1 document of a service from its routes and the records they exchange. */
+/** Writes the OpenAPI 3.1 document of a service from its operations and the records they exchange. */
 final class OpenApi {
 
     private static final Pattern PARAMETER = Pattern.compile("\\{([a-zA-Z]+)}");
 
     private OpenApi() {}
 
-    static JsonNode document(String service, String version, List<Route> routes) {
+    static JsonNode document(String service, String version, List<Operation<?, ?>> operations) {
         JsonSchemas schemas = new JsonSchemas();
         ObjectNode root = Json.STRICT.createObjectNode().put("openapi", "3.1.0");
         root.putObject("info").put("title", "farpage " + service).put("version", version);
         ObjectNode paths = root.putObject("paths");
-        Map<String, List<Route>> byPath = new TreeMap<>();
-        for (Route route : routes) {
-            byPath.merge(
-                    route.path(),
-                    List.of(route),
-                    (a, b) -> java.util.stream.Stream.concat(a.stream(), b.stream())
-                            .toList());
+        Map<String, List<Operation<?, ?>>> byPath = new TreeMap<>();
+        for (Operation<?, ?> operation : operations) {
+            byPath.computeIfAbsent(operation.path(), _ -> new ArrayList<>()).add(operation);
         }
         byPath.forEach((path, of) -> {
             ObjectNode item = paths.putObject(path);
-            of.forEach(
-                    route -> operation(item.putObject(route.method().name().toLowerCase(Locale.ROOT)), route, schemas));
+            of.forEach(one -> describe(one, item.putObject(method(one)), schemas));
         });
         ObjectNode self = paths.putObject("/openapi.json").putObject("get").put("summary", "This document");
         self.put("operationId", "getOpenapiJson");
@@ -43,10 +39,14 @@ final class OpenApi {
         return root;
     }
 
-    private static void operation(ObjectNode operation, Route route, JsonSchemas schemas) {
-        operation.put("summary", route.summary()).put("operationId", operationId(route));
-        var parameters = operation.putArray("parameters");
-        Matcher matcher = PARAMETER.matcher(route.path());
+    private static String method(Operation<?, ?> operation) {
+        return operation.method().name().toLowerCase(Locale.ROOT);
+    }
+
+    private static void describe(Operation<?, ?> operation, ObjectNode in, JsonSchemas schemas) {
+        in.put("summary", operation.summary()).put("operationId", operationId(operation));
+        var parameters = in.putArray("parameters");
+        Matcher matcher = PARAMETER.matcher(operation.path());
         while (matcher.find()) {
             parameters
                     .addObject()
@@ -56,7 +56,7 @@ final class OpenApi {
                     .putObject("schema")
                     .put("type", "string");
         }
-        for (Route.Parameter parameter : route.parameters()) {
+        for (Operation.Parameter parameter : operation.parameters()) {
             parameters
                     .addObject()
                     .put("name", parameter.name())
@@ -66,23 +66,23 @@ final class OpenApi {
                     .putObject("schema")
                     .put("type", "string");
         }
-        route.body()
-                .ifPresent(type -> operation
-                        .putObject("requestBody")
+        operation
+                .body()
+                .ifPresent(type -> in.putObject("requestBody")
                         .put("required", true)
                         .putObject("content")
                         .putObject("application/json")
                         .set("schema", schemas.of(type)));
-        ObjectNode responses = operation.putObject("responses");
+        ObjectNode responses = in.putObject("responses");
         ObjectNode success =
-                responses.putObject(Integer.toString(route.status())).put("description", "success");
-        if (route.answer().isPresent()) {
+                responses.putObject(Integer.toString(operation.status())).put("description", "success");
+        if (operation.answer().isPresent()) {
             success.putObject("content")
-                    .putObject(route.mediaType())
-                    .set("schema", schemas.of(route.answer().get()));
-        } else if (route.status() != 204) {
+                    .putObject(operation.mediaType())
+                    .set("schema", schemas.of(operation.answer().get()));
+        } else if (operation.status() != 204) {
             success.putObject("content")
-                    .putObject(route.mediaType())
+                    .putObject(operation.mediaType())
                     .putObject("schema")
                     .put("type", "string");
         }
@@ -94,16 +94,16 @@ final class OpenApi {
                 .set("schema", schemas.of(Problem.class));
     }
 
-    private static String place(Route.Parameter parameter) {
+    private static String place(Operation.Parameter parameter) {
         return switch (parameter) {
-            case Route.QueryParameter _ -> "query";
-            case Route.HeaderParameter _ -> "header";
+            case Operation.QueryParameter _ -> "query";
+            case Operation.HeaderParameter _ -> "header";
         };
     }
 
-    private static String operationId(Route route) {
-        StringBuilder id = new StringBuilder(route.method().name().toLowerCase(Locale.ROOT));
-        Arrays.stream(route.path().split("[^a-zA-Z0-9]+"))
+    private static String operationId(Operation<?, ?> operation) {
+        StringBuilder id = new StringBuilder(method(operation));
+        Arrays.stream(operation.path().split("[^a-zA-Z0-9]+"))
                 .filter(word -> !word.isEmpty())
                 .forEach(word ->
                         id.append(word.substring(0, 1).toUpperCase(Locale.ROOT)).append(word.substring(1)));

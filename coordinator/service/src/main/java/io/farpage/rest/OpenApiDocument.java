@@ -10,17 +10,17 @@ import tools.jackson.databind.JsonNode;
  */
 final class OpenApiDocument {
     private final RestServer.Options options;
-    private final List<Route> routes;
+    private final List<Operation<?, ?>> operations;
     private Optional<JsonNode> document = Optional.empty();
 
-    OpenApiDocument(RestServer.Options options, List<Route> routes) {
+    OpenApiDocument(RestServer.Options options, List<Operation<?, ?>> operations) {
         this.options = options;
-        this.routes = routes;
+        this.operations = operations;
     }
 
     synchronized JsonNode get() {
         if (document.isEmpty()) {
-            document = Optional.of(OpenApi.document(options.service(), options.version(), routes));
+            document = Optional.of(OpenApi.document(options.service(), options.version(), operations));
         }
         return document.get();
     }

@@ -1,7 +1,6 @@
 package io.farpage.rest;
 
 import io.farpage.access.Identity;
-import io.farpage.audit.Acts;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditEvent;
 import io.farpage.audit.AuditEvent.Actor;
@@ -9,9 +8,9 @@ import io.farpage.audit.AuditEvent.Outcome;
 import io.farpage.audit.AuditEvent.Result;
 import io.farpage.audit.AuditUnavailableException;
 import io.javalin.http.Context;
-import io.javalin.http.HandlerType;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,19 +24,18 @@ public final class RequestAudit {
     /** Answers that mean that a client did what it may not, rather than that an act did not succeed. */
     private static final Set<Integer> REFUSALS = Set.of(401, 403, 408, 413, 414, 415, 421, 429, 431);
 
-    private static final Set<HandlerType> READS = Set.of(HandlerType.GET, HandlerType.HEAD, HandlerType.OPTIONS);
+    /** What the audit calls a request that leads to no operation. */
+    private static final String REQUEST = "request";
+
     private static final String NOTES = "farpage.audit.notes";
     private static final String ACT = "farpage.audit.act";
     private static final String PROBLEM = "farpage.audit.problem";
     private static final int INVALID = 400;
 
     private final Audit audit;
-    private final Acts acts;
 
-    /** @param acts what the routes are called */
-    public RequestAudit(Audit audit, Acts acts) {
+    public RequestAudit(Audit audit) {
         this.audit = audit;
-        this.acts = acts;
     }
 
     Audit audit() {
@@ -60,7 +58,7 @@ public final class RequestAudit {
     }
 
     /**
-     * Makes an act of a request of a routine route: its line is kept, under this word, but not announced.
+     * Makes an act of a request for a routine operation: its line is kept, under this word, but not announced.
      *
      * @param word constant in the program
      */
@@ -78,12 +76,12 @@ public final class RequestAudit {
      *
      * @throws ProblemException 503 if the line cannot be written
      */
-    void begin(Context ctx, Route route) {
-        if (!audit.isRequired() || !isAct(route.method(), route.path())) {
+    void begin(Context ctx, Operation<?, ?> operation) {
+        if (!audit.isRequired() || operation.act().equals(Operation.ROUTINE)) {
             return;
         }
         try {
-            audit.require(event(ctx, route.path(), new Outcome(Result.BEGUN, "", OptionalInt.empty())));
+            audit.require(event(ctx, Optional.of(operation), new Outcome(Result.BEGUN, "", OptionalInt.empty())));
         } catch (AuditUnavailableException e) {
             throw new ProblemException(503, "audit-unavailable", e.reason());
         }
@@ -92,25 +90,22 @@ public final class RequestAudit {
     /**
      * A request has been answered.
      *
-     * @param path of its route; empty if it has none
+     * @param operation empty if it leads to none
      */
-    void end(Context ctx, String path) {
+    void end(Context ctx, Optional<Operation<?, ?>> operation) {
         int status = ctx.statusCode();
         Result result = result(status);
-        if ((!path.isEmpty() && (isAct(ctx.method(), path) || ctx.attribute(ACT) != null))
-                || result == Result.REFUSED) {
-            audit.record(event(ctx, path, new Outcome(result, reason(ctx), OptionalInt.of(status))));
+        boolean isAct = ctx.attribute(ACT) != null || act(ctx, operation).isPresent();
+        if (isAct || result == Result.REFUSED) {
+            audit.record(event(ctx, operation, new Outcome(result, reason(ctx), OptionalInt.of(status))));
         }
     }
 
-    /**
-     * Whether a request is kept when it succeeds: one that may change something, and a read that the table of acts
-     * names.
-     */
-    private boolean isAct(HandlerType method, String path) {
-        return READS.contains(method)
-                ? acts.word(method.name(), path).isPresent()
-                : !acts.isRoutine(method.name(), path);
+    private static Optional<String> act(Context ctx, Optional<Operation<?, ?>> operation) {
+        return operation
+                .filter(one -> one.method().name().equals(ctx.method().name()))
+                .<String>map(Operation::act)
+                .filter(act -> !act.equals(Operation.ROUTINE));
     }
 
     private static Result result(int status) {
@@ -129,8 +124,7 @@ public final class RequestAudit {
         return problem.status() == INVALID ? problem.title() : problem.detail();
     }
 
-    private AuditEvent event(Context ctx, String path, Outcome outcome) {
-        String operation = ctx.method() + " " + (path.isEmpty() ? ctx.path() : path);
+    private AuditEvent event(Context ctx, Optional<Operation<?, ?>> operation, Outcome outcome) {
         Map<String, Object> details = new LinkedHashMap<>();
         @Nullable Map<String, Object> notes = ctx.attribute(NOTES);
         if (notes != null) {
@@ -144,7 +138,9 @@ public final class RequestAudit {
         @Nullable String act = ctx.attribute(ACT);
         String word = act != null
                 ? act
-                : acts.word(ctx.method().name(), path).orElse(path.isEmpty() ? Acts.REQUEST : operation);
+                : act(ctx, operation)
+                        .or(() -> operation.map(one -> ctx.method() + " " + one.path()))
+                        .orElse(REQUEST);
         return new AuditEvent(Actor.of(identity, AccessControl.address(ctx)), word, ctx.path(), outcome, details);
     }
 
@@ -164,7 +160,7 @@ public final class RequestAudit {
     void unreadable(String address, int status, String reason) {
         audit.record(new AuditEvent(
                 Actor.of(new Identity.Stranger(reason), address),
-                Acts.REQUEST,
+                REQUEST,
                 "",
                 new Outcome(Result.REFUSED, reason, OptionalInt.of(status))));
     }

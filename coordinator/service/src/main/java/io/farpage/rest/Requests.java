@@ -39,16 +39,17 @@ public final class Requests {
      * @throws ProblemException 400 if it is not what is asked for, 413 if it is too long, 415 if it says that it is
      *     something else
      */
-    public static <T> T body(Context ctx, Class<T> type) throws IOException {
-        return body(ctx, type, RestServer.bodyLimit(ctx));
+    public static <B> B body(Context ctx, Operation<B, ?> operation) throws IOException {
+        return body(ctx, operation, RestServer.bodyLimit(ctx));
     }
 
     /**
-     * As {@link #body(Context, Class)}, for a request that is never long.
+     * As {@link #body(Context, Operation)}, for a request that is never long.
      *
      * @param maxBytes the longest body; the service's limit applies too
      */
-    public static <T> T body(Context ctx, Class<T> type, int maxBytes) throws IOException {
+    public static <B> B body(Context ctx, Operation<B, ?> operation, int maxBytes) throws IOException {
+        Class<B> type = operation.body().orElseThrow();
         return Bodies.receive(ctx, Math.min(maxBytes, RestServer.bodyLimit(ctx)), bytes -> parse(bytes, type));
     }
 
@@ -58,8 +59,8 @@ public final class Requests {
      *
      * @throws ProblemException 415
      */
-    static void requireJson(Context ctx, Route route) {
-        if (route.body().isEmpty()) {
+    static void requireJson(Context ctx, Operation<?, ?> operation) {
+        if (operation.body().isEmpty()) {
             return;
         }
         @Nullable String contentType = ctx.contentType();

@@ -1,5 +1,7 @@
 package io.farpage.rest;
 
+import io.farpage.access.Access;
+import io.farpage.access.Role;
 import io.farpage.config.HostPort;
 import io.farpage.log.LogOutput;
 import io.javalin.Javalin;
@@ -7,6 +9,7 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.config.Key;
 import io.javalin.http.Context;
 import io.javalin.http.Handler;
+import io.javalin.http.HandlerType;
 import io.javalin.router.Endpoint;
 import io.javalin.util.JavalinException;
 import java.io.IOException;
@@ -14,7 +17,9 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -23,7 +28,6 @@ import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,8 +37,25 @@ import org.slf4j.LoggerFactory;
  * whose client was told that it may be used again.
  */
 public final class RestServer implements AutoCloseable {
-    /** Path of the log's level. */
-    public static final String LOG_PATH = "/log";
+    private static final Access METRICS_READERS = Access.role(Role.METRICS).or(Access.servedNode());
+    private static final Access LOG_READERS = Access.role(Role.VIEWER).or(Access.ownNode());
+    private static final Access LOG_WRITERS = Access.role(Role.OPERATOR).or(Access.ownNode());
+
+    /** Has details only for an identity. */
+    private static final Operation<Void, Health> HEALTH =
+            Operation.get("/health", Access.anyone(), Health.class).summary("Whether the service can do its work");
+
+    private static final Operation<Void, Void> METRICS =
+            Operation.getText("/metrics", METRICS_READERS, "text/plain").summary("Metrics in Prometheus' text format");
+    private static final Operation<Void, Void> OPENAPI = Operation.getText(
+                    "/openapi.json", METRICS_READERS, "application/json")
+            .summary("This document");
+    private static final Operation<Void, LogSetting> LOG_LEVEL =
+            Operation.get("/log", LOG_READERS, LogSetting.class).summary("From which level on the service logs");
+    private static final Operation<LogSetting, LogSetting> SET_LOG_LEVEL = Operation.put(
+                    "/log", LOG_WRITERS, "log.level")
+            .json(LogSetting.class, LogSetting.class)
+            .summary("Change that until the service is started again");
 
     private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
     private static final long STOP_MILLIS = 2_000;
@@ -43,6 +64,7 @@ public final class RestServer implements AutoCloseable {
 
     private final Options options;
     private final Javalin app;
+    private final List<Operation<?, ?>> operations;
     private final Drain drain;
     private final Optional<Integer> port;
 
@@ -83,9 +105,10 @@ public final class RestServer implements AutoCloseable {
         public static final Around NOTHING = new Around(ctx -> {}, ctx -> {});
     }
 
-    private RestServer(Options options, Javalin app, Drain drain) {
+    private RestServer(Options options, Javalin app, List<Operation<?, ?>> operations, Drain drain) {
         this.options = options;
         this.app = app;
+        this.operations = operations;
         this.drain = drain;
         this.port = connectors(app).stream()
                 .filter(ServerConnector.class::isInstance)
@@ -116,8 +139,8 @@ public final class RestServer implements AutoCloseable {
             Options options, List<Route> routes, Metrics metrics, Supplier<Health> health, Around around) {
         List<Route> all = new ArrayList<>(routes);
         all.addAll(common(metrics, health));
-        OpenApiDocument document = new OpenApiDocument(options, List.copyOf(all));
-        all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document.get())));
+        OpenApiDocument document = new OpenApiDocument(options, operations(all));
+        all.add(new Route(OPENAPI, ctx -> ctx.json(document.get())));
         Drain drain = new Drain();
         AccessControl control = options.entrance().control();
         control.limits().ifPresent(metrics::watch);
@@ -137,7 +160,11 @@ public final class RestServer implements AutoCloseable {
             app.stop();
             throw new ListenException(options.place(), reason(e), e);
         }
-        return new RestServer(options, app, drain);
+        return new RestServer(options, app, operations(all), drain);
+    }
+
+    private static List<Operation<?, ?>> operations(List<Route> routes) {
+        return routes.stream().<Operation<?, ?>>map(Route::operation).toList();
     }
 
     private static void configure(JavalinConfig config, Options options, List<Route> routes, Metrics metrics) {
@@ -160,24 +187,29 @@ public final class RestServer implements AutoCloseable {
         config.jetty.modifyServer(
                 server -> configureJetty(server, options.entrance().control()));
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
-        config.requestLogger.http((ctx, millis) -> {
-            metrics.count(ctx.method().name(), route(ctx).orElse("none"), ctx.statusCode());
-            options.entrance()
-                    .control()
-                    .audit()
-                    .ifPresent(audit -> audit.end(ctx, route(ctx).orElse("")));
-            TracedRequests.end(ctx, route(ctx));
-        });
-        ErrorPages.install(config.routes, options.entrance().control());
         AccessControl control = options.entrance().control();
+        ErrorPages.install(config.routes, control);
+        Map<String, Operation<?, ?>> operations = new HashMap<>();
         for (Route route : routes) {
-            config.routes.addHttpHandler(route.method(), route.path(), ctx -> {
-                control.authorize(ctx, route);
-                Requests.requireJson(ctx, route);
-                ctx.status(route.status());
-                TracedRequests.handle(ctx, route.handler());
-            });
+            Operation<?, ?> operation = route.operation();
+            operations.put(operation.name(), operation);
+            config.routes.addHttpHandler(
+                    HandlerType.findOrCreate(operation.method().name()), operation.path(), ctx -> {
+                        control.authorize(ctx, operation);
+                        Requests.requireJson(ctx, operation);
+                        ctx.status(operation.status());
+                        TracedRequests.handle(ctx, route.handler());
+                    });
         }
+        config.requestLogger.http((ctx, millis) -> {
+            Optional<Endpoint> endpoint = endpoint(ctx);
+            Optional<String> path = endpoint.map(one -> one.path);
+            metrics.count(ctx.method().name(), path.orElse("none"), ctx.statusCode());
+            Optional<Operation<?, ?>> operation =
+                    endpoint.map(one -> operations.get(one.method.name() + " " + one.path));
+            control.audit().ifPresent(audit -> audit.end(ctx, operation));
+            TracedRequests.end(ctx, path);
+        });
     }
 
     private static void configureJetty(Server server, AccessControl control) {
@@ -188,38 +220,24 @@ public final class RestServer implements AutoCloseable {
 
     private static List<Route> common(Metrics metrics, Supplier<Health> health) {
         return List.of(
-                Route.get("/health", "Whether the service can do its work", Health.class, ctx -> {
+                Route.answering(HEALTH, ctx -> {
                     Health now = health.get();
-                    boolean known = AccessControl.identity(ctx).isKnown();
-                    ctx.status(now.healthy() ? 200 : 503).json(known ? now : now.withoutDetails());
+                    ctx.status(now.healthy() ? 200 : 503);
+                    return AccessControl.identity(ctx).isKnown() ? now : now.withoutDetails();
                 }),
-                Route.getText(
-                        "/metrics",
-                        "Metrics in Prometheus' text format",
-                        "text/plain",
-                        ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())),
-                Route.get(
-                        LOG_PATH,
-                        "From which level on the service logs",
-                        LogSetting.class,
-                        ctx -> ctx.json(new LogSetting(LogOutput.level()))),
-                Route.put(
-                        LOG_PATH,
-                        "Change that until the service is started again",
-                        LogSetting.class,
-                        LogSetting.class,
-                        RestServer::setLog));
+                new Route(METRICS, ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())),
+                Route.answering(LOG_LEVEL, ctx -> new LogSetting(LogOutput.level())),
+                Route.answering(SET_LOG_LEVEL, RestServer::setLog));
     }
 
-    private static void setLog(Context ctx) throws IOException {
-        LogSetting wanted = Requests.body(ctx, LogSetting.class);
+    private static LogSetting setLog(Context ctx) throws IOException {
+        LogSetting wanted = Requests.body(ctx, SET_LOG_LEVEL);
         LogOutput.level(wanted.level());
-        ctx.json(wanted);
+        return wanted;
     }
 
-    private static Optional<String> route(Context ctx) {
-        @Nullable Endpoint endpoint = ctx.endpoints().lastHttpEndpoint();
-        return endpoint == null || !endpoint.method.isHttpMethod() ? Optional.empty() : Optional.of(endpoint.path);
+    private static Optional<Endpoint> endpoint(Context ctx) {
+        return Optional.ofNullable(ctx.endpoints().lastHttpEndpoint()).filter(one -> one.method.isHttpMethod());
     }
 
     private static String reason(Throwable e) {
@@ -276,6 +294,11 @@ public final class RestServer implements AutoCloseable {
     /** The port of its TCP address, which it must have. */
     public int port() {
         return listening().port();
+    }
+
+    /** What it serves. */
+    public List<Operation<?, ?>> operations() {
+        return operations;
     }
 
     /** What is registered, as {@code METHOD path}: for tests that compare it with what is documented. */

@@ -3,6 +3,7 @@ package io.farpage.rest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.access.Access;
 import io.farpage.config.HostPort;
 import java.io.IOException;
 import java.net.Socket;
@@ -22,12 +23,15 @@ class BrowserCheckTest {
     /** What the service takes. */
     record Body(String text) {}
 
+    private static final Operation<Body, Void> CHANGE =
+            Operation.post("/changes", Access.anyone(), "change").taking(Body.class);
+
     private final RestServer server = RestServer.start(
             new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20),
             List.of(
-                    Route.post("/changes", "Changes something", Body.class, ctx -> Requests.body(ctx, Body.class)),
-                    Route.delete("/changes", "Changes it back", ctx -> {}),
-                    Route.getText("/text", "Reads something", "text/plain", ctx -> ctx.result("secret"))),
+                    new Route(CHANGE, ctx -> Requests.body(ctx, CHANGE)),
+                    new Route(Operation.delete("/changes", Access.anyone(), "change.back"), ctx -> {}),
+                    new Route(Operation.getText("/text", Access.anyone(), "text/plain"), ctx -> ctx.result("secret"))),
             new Metrics("farpage_test"),
             () -> new Health(true, "test", "1", Map.of()));
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.access.Access;
 import io.farpage.config.HostPort;
 import io.farpage.it.deadlines.Deadlines;
 import java.io.BufferedInputStream;
@@ -31,6 +32,10 @@ import org.junit.jupiter.api.Test;
 class RestServerTest {
 
     private static final int CLIENTS = 8;
+
+    private static Operation<Void, Void> text(String path) {
+        return Operation.getText(path, Access.anyone(), "text/plain");
+    }
 
     private static RestServer start(Route... routes) {
         return RestServer.start(
@@ -77,7 +82,7 @@ class RestServerTest {
     void shouldWaitForARequestThatTakesLong() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch answer = new CountDownLatch(1);
-        var server = start(Route.getText("/slow", "Waits", "text/plain", ctx -> {
+        var server = start(new Route(text("/slow"), ctx -> {
             asked.countDown();
             ctx.result(answer.await(20, TimeUnit.SECONDS) ? "done" : "late");
         }));
@@ -98,7 +103,7 @@ class RestServerTest {
     void shouldCutARequestThatTakesTooLong() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch answer = new CountDownLatch(1);
-        var server = start(Route.getText("/stuck", "Waits", "text/plain", ctx -> {
+        var server = start(new Route(text("/stuck"), ctx -> {
             asked.countDown();
             ctx.result(answer.await(40, TimeUnit.SECONDS) ? "done" : "late");
         }));

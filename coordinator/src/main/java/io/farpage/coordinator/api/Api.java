@@ -22,19 +22,14 @@ import io.farpage.coordinator.cluster.SpaceRepairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.figures.Figures;
-import io.farpage.coordinator.model.Cluster;
-import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
-import io.farpage.coordinator.model.Overview;
-import io.farpage.coordinator.model.SpaceUse;
-import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.model.operation.ClusterOperations;
+import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
-import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
-import io.javalin.http.HandlerType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,9 +38,6 @@ import java.util.Set;
 
 /** All routes of the coordinator. */
 public final class Api {
-
-    /** What the paths of all resources begin with. */
-    public static final String PREFIX = "/api/v1";
 
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
@@ -109,82 +101,27 @@ public final class Api {
         routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(new CopyRoutes(membership, links, copies, spaceRepairs).routes());
         routes.addAll(certificates.routes());
-        routes.addAll(watching());
         routes.addAll(Dashboard.routes());
         return routes;
     }
 
     private List<Route> cluster() {
-        String path = PREFIX + "/cluster";
         return List.of(
-                Route.get(
-                        path,
-                        "The cluster that was formed",
-                        Cluster.class,
-                        ctx -> ctx.json(membership
+                Route.answering(
+                        ClusterOperations.CLUSTER,
+                        ctx -> membership
                                 .cluster()
-                                .orElseThrow(() -> ProblemException.notFound("no cluster has been formed")))),
-                Route.post(
-                        path,
-                        "Form the cluster from the nodes that are expected",
-                        ClusterRequest.class,
-                        Cluster.class,
-                        201,
-                        ctx -> ctx.json(membership.form(Requests.body(ctx, ClusterRequest.class)))),
-                Route.delete(path, "Dissolve the cluster; nodes and spaces stay", ctx -> membership.dissolve()),
-                Route.get(
-                        PREFIX + "/backup",
-                        "All rows of the store at one revision, as 'coordinator backup' writes them to a file",
-                        StoreCopy.class,
-                        ctx -> ctx.json(ledger.reading(Rows::of))));
+                                .orElseThrow(() -> ProblemException.notFound("no cluster has been formed"))),
+                Route.answering(
+                        ClusterOperations.FORM, ctx -> membership.form(Requests.body(ctx, ClusterOperations.FORM))),
+                new Route(ClusterOperations.DISSOLVE, ctx -> membership.dissolve()),
+                Route.answering(ClusterOperations.BACKUP, ctx -> ledger.reading(Rows::of)),
+                Route.answering(ClusterOperations.EVENTS, this::events),
+                new Route(ViewOperations.OF_CLUSTER, overviews::answer),
+                Route.answering(ViewOperations.OF_SPACES, ctx -> overviews.spaces(Overviews.filter(ctx))));
     }
 
-    private List<Route> watching() {
-        return List.of(
-                new Route(
-                                HandlerType.GET,
-                                PREFIX + "/events",
-                                "Wait for events after an index",
-                                200,
-                                Optional.empty(),
-                                Optional.of(EventBatch.class),
-                                "application/json",
-                                List.of(),
-                                this::events)
-                        .with(new QueryParameter("index", false, "the last one seen; 0 when left out"))
-                        .with(new QueryParameter(
-                                "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out"))
-                        .with(new QueryParameter(
-                                "node", false, "only events that concern this node; all events when left out"))
-                        .with(new QueryParameter(
-                                "peers",
-                                false,
-                                "with node: ids, separated by commas, of the nodes whose changes concern it;"
-                                        + " all nodes when left out")),
-                Route.get(
-                                PREFIX + "/overview",
-                                "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with"
-                                        + " their links",
-                                Overview.class,
-                                overviews::answer)
-                        .with(Overviews.STATUS)
-                        .with(Overviews.ATTENTION)
-                        .with(Overviews.PREFIX)
-                        .with(Overviews.AFTER)
-                        .with(Overviews.LIMIT)
-                        .with(Overviews.LINKS)
-                        .with(Overviews.SPACES),
-                Route.get(
-                                PREFIX + "/overview/spaces",
-                                "Spaces in the order of their names: where they are, and which nodes work with them",
-                                SpaceUse[].class,
-                                ctx -> ctx.json(overviews.spaces(Overviews.filter(ctx))))
-                        .with(Overviews.NAME_PREFIX)
-                        .with(Overviews.NAME_AFTER)
-                        .with(Overviews.SPACE_LIMIT));
-    }
-
-    private void events(Context ctx) throws InterruptedException {
+    private EventBatch events(Context ctx) throws InterruptedException {
         long index =
                 Requests.number("index", Requests.optionalQuery(ctx, "index").orElse("0"), 0, Long.MAX_VALUE);
         Duration wait =
@@ -192,7 +129,7 @@ public final class Api {
         if (wait.compareTo(LONGEST_WAIT) > 0) {
             throw ProblemException.invalid("wait: %s is longer than 60s".formatted(Quantities.format(wait)));
         }
-        ctx.json(events.after(index, wait, filter(ctx)));
+        return events.after(index, wait, filter(ctx));
     }
 
     private static EventFilter filter(Context ctx) {

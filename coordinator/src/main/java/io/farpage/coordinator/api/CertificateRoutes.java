@@ -6,6 +6,8 @@ import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RequestAudit;
@@ -36,25 +38,13 @@ final class CertificateRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.post(
-                        Api.PREFIX + "/join",
-                        "Exchange a join token for a node's first certificate",
-                        JoinRequest.class,
-                        IssuedCertificate.class,
-                        200,
-                        this::join),
-                Route.post(
-                        Api.PREFIX + "/nodes/{id}/certificate",
-                        "Get the certificate that follows a node's present one",
-                        CertificateRequest.class,
-                        IssuedCertificate.class,
-                        200,
-                        this::renew));
+                new Route(ClusterOperations.JOIN, this::join),
+                Route.answering(NodeOperations.RENEW_CERTIFICATE, this::renew));
     }
 
     private void join(Context ctx) throws IOException {
         control.requireAttempts(ctx);
-        JoinRequest request = Requests.body(ctx, JoinRequest.class, BODY);
+        JoinRequest request = Requests.body(ctx, ClusterOperations.JOIN, BODY);
         RequestAudit.note(ctx, "joins", request.node());
         try {
             ctx.json(issuer.join(request, ctx.ip()));
@@ -66,8 +56,8 @@ final class CertificateRoutes {
         }
     }
 
-    private void renew(Context ctx) throws IOException {
-        CertificateRequest request = Requests.body(ctx, CertificateRequest.class, BODY);
+    private IssuedCertificate renew(Context ctx) throws IOException {
+        CertificateRequest request = Requests.body(ctx, NodeOperations.RENEW_CERTIFICATE, BODY);
         String node = ctx.pathParam("id");
         if (!isExpected.test(node)) {
             throw new ProblemException(
@@ -80,6 +70,6 @@ final class CertificateRoutes {
                 .orElseThrow(() -> ProblemException.conflict(
                         "no-ca",
                         "a certificate is renewed over TLS, with the present one; this connection shows none"));
-        ctx.json(issuer.renew(request, present));
+        return issuer.renew(request, present);
     }
 }

@@ -5,7 +5,8 @@ import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.SpaceRepairs;
 import io.farpage.coordinator.model.CopyReport;
-import io.farpage.coordinator.model.Repair;
+import io.farpage.coordinator.model.operation.NodeOperations;
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
@@ -28,22 +29,14 @@ final class CopyRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.post(
-                        Api.PREFIX + "/nodes/{id}/copies",
-                        "Report how far a node has copied pages to homes that join",
-                        CopyReport.class,
-                        this::report),
-                Route.get(
-                        Api.PREFIX + "/spaces/{id}/repair",
-                        "How far a space is from having all its homes",
-                        Repair.class,
-                        ctx -> ctx.json(repairs.of(ctx.pathParam("id")))));
+                new Route(NodeOperations.COPIES, this::report),
+                Route.answering(SpaceOperations.REPAIR, ctx -> repairs.of(ctx.pathParam("id"))));
     }
 
     private void report(Context ctx) throws IOException {
         String node = ctx.pathParam("id");
         links.requireKnown(node);
-        CopyReport report = Requests.body(ctx, CopyReport.class);
+        CopyReport report = Requests.body(ctx, NodeOperations.COPIES);
         membership.require(node, report.incarnation());
         copies.report(node, report);
     }

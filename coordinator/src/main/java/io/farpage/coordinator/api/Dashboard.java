@@ -1,5 +1,7 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.access.Access;
+import io.farpage.rest.Operation;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
 import java.io.IOException;
@@ -50,7 +52,9 @@ final class Dashboard {
     private static Route file(String path, String name, String mediaType, String summary) {
         byte[] content = read(name);
         String tag = "\"" + digest(content) + "\"";
-        return Route.getText(path, summary, mediaType, ctx -> answer(ctx, content, mediaType, tag));
+        // A page without data; what it shows it asks for.
+        var operation = Operation.getText(path, Access.anyone(), mediaType).summary(summary);
+        return new Route(operation, ctx -> answer(ctx, content, mediaType, tag));
     }
 
     private static void answer(Context ctx, byte[] content, String mediaType, String tag) {

@@ -13,10 +13,11 @@ import io.farpage.coordinator.model.NodeFigures;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.PageMap;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.operation.NodeOperations;
+import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
-import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.util.Comparator;
@@ -27,14 +28,6 @@ import java.util.stream.LongStream;
 
 /** What agents report of their guests, and what is shown of it. */
 final class FigureRoutes {
-    /** Of the page's guests and nodes, only samples that a client has not seen. */
-    private static final QueryParameter SINCE = new QueryParameter(
-            "since",
-            false,
-            "only samples after this time, in seconds since 1970, such as the last one seen; all when left out");
-
-    private static final String GUESTS = Api.PREFIX + "/figures/guests";
-
     private final Ledger ledger;
     private final Membership membership;
     private final Links links;
@@ -51,38 +44,10 @@ final class FigureRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.post(
-                        Api.PREFIX + "/nodes/{id}/figures",
-                        "Report how the guests of a node have faulted since its last report",
-                        FiguresReport.class,
-                        FiguresWanted.class,
-                        200,
-                        this::report),
-                Route.get(
-                                Api.PREFIX + "/figures/nodes",
-                                "How the guests of each node have faulted in the last 15 minutes, in the order of the nodes' ids",
-                                NodeFigures.class,
-                                ctx -> ctx.json(nodes(Overviews.filter(ctx), since(ctx))))
-                        .with(Overviews.STATUS)
-                        .with(Overviews.PREFIX)
-                        .with(Overviews.AFTER)
-                        .with(Overviews.LIMIT)
-                        .with(SINCE),
-                Route.get(
-                                GUESTS,
-                                "How each guest has faulted in the last 15 minutes, in the order of the names of their spaces",
-                                GuestFigures.class,
-                                ctx -> ctx.json(guests(Overviews.filter(ctx), since(ctx))))
-                        .with(Overviews.NAME_PREFIX)
-                        .with(Overviews.NAME_AFTER)
-                        .with(Overviews.SPACE_LIMIT)
-                        .with(SINCE),
-                Route.get(
-                                GUESTS + "/{id}",
-                                "How the guest of a space has faulted, and where its pages are over its address space, which its agent sends within seconds of the first request; none if none was reported in the last 15 minutes",
-                                GuestFigures.class,
-                                ctx -> ctx.json(guest(ctx.pathParam("id"), since(ctx))))
-                        .with(SINCE));
+                Route.answering(NodeOperations.FIGURES, this::report),
+                Route.answering(ViewOperations.FIGURES_OF_NODES, ctx -> nodes(Overviews.filter(ctx), since(ctx))),
+                Route.answering(ViewOperations.FIGURES_OF_GUESTS, ctx -> guests(Overviews.filter(ctx), since(ctx))),
+                Route.answering(ViewOperations.FIGURES_OF_GUEST, ctx -> guest(ctx.pathParam("id"), since(ctx))));
     }
 
     private static long since(Context ctx) {
@@ -90,15 +55,15 @@ final class FigureRoutes {
     }
 
     /** A guest of a space that the node is not attached to is left out: it has just ended, or is not the node's. */
-    private void report(Context ctx) throws IOException {
+    private FiguresWanted report(Context ctx) throws IOException {
         String node = ctx.pathParam("id");
         links.requireKnown(node);
-        FiguresReport report = Requests.body(ctx, FiguresReport.class);
+        FiguresReport report = Requests.body(ctx, NodeOperations.FIGURES);
         membership.require(node, report.incarnation());
         State state = ledger.state();
-        ctx.json(figures.report(
+        return figures.report(
                 node,
-                report.ofGuests(guest -> state.attachments().containsKey(State.idKey(guest.space()) + "/" + node))));
+                report.ofGuests(guest -> state.attachments().containsKey(State.idKey(guest.space()) + "/" + node)));
     }
 
     private NodeFigures nodes(NodeFilter filter, long since) {

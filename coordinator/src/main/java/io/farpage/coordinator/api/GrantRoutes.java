@@ -2,8 +2,8 @@ package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Grants;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
@@ -11,10 +11,6 @@ import java.util.List;
 
 /** What homes grant to the nodes that are attached to their spaces, or that pull extents of them. */
 final class GrantRoutes {
-    private static final String GRANT = Api.PREFIX + "/nodes/{id}/grants/{space}/{node}";
-
-    private static final String PULL = GRANT + "/pulls/{page}/{epoch}";
-
     /** The longest sealed part, and the rest. */
     private static final int BODY = GrantRequest.MAX_SEALED + (4 << 10);
 
@@ -26,24 +22,21 @@ final class GrantRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.put(
-                        GRANT,
-                        "Publish what a home grants to a node that is attached to a space, in the place of any earlier grant",
-                        GrantRequest.class,
-                        Grant.class,
-                        ctx -> ctx.json(grants.publish(
-                                home(ctx), space(ctx), node(ctx), Requests.body(ctx, GrantRequest.class, BODY)))),
-                Route.put(
-                        PULL,
-                        "Publish what a home grants to a node that pulls an extent in an epoch",
-                        GrantRequest.class,
-                        Grant.class,
-                        ctx -> ctx.json(grants.publish(
+                Route.answering(
+                        NodeOperations.PUBLISH_GRANT,
+                        ctx -> grants.publish(
+                                home(ctx),
+                                space(ctx),
+                                node(ctx),
+                                Requests.body(ctx, NodeOperations.PUBLISH_GRANT, BODY))),
+                Route.answering(
+                        NodeOperations.PUBLISH_GRANT_OF_PULL,
+                        ctx -> grants.publish(
                                 home(ctx),
                                 space(ctx),
                                 node(ctx),
                                 pull(ctx),
-                                Requests.body(ctx, GrantRequest.class, BODY)))));
+                                Requests.body(ctx, NodeOperations.PUBLISH_GRANT_OF_PULL, BODY))));
     }
 
     private static String home(Context ctx) {

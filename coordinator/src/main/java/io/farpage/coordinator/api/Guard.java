@@ -5,6 +5,7 @@ import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.rest.AccessControl;
+import io.farpage.rest.Operation;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.RestServer;
@@ -35,7 +36,7 @@ public final class Guard {
     }
 
     private void before(Context ctx) {
-        if (!ctx.path().startsWith(Api.PREFIX + "/")) {
+        if (!ctx.path().startsWith(Operation.API + "/")) {
             return;
         }
         @Nullable String header = ctx.header(Seen.HEADER);

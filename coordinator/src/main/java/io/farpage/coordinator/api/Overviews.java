@@ -24,8 +24,9 @@ import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.coordinator.model.operation.Filters;
+import io.farpage.rest.Operation.QueryParameter;
 import io.farpage.rest.Requests;
-import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,28 +43,6 @@ import java.util.stream.Collectors;
 
 /** Makes the pages in which large clusters are shown. */
 final class Overviews {
-
-    static final QueryParameter STATUS =
-            new QueryParameter("status", false, "only nodes that are joining, active, leaving or failed");
-    static final QueryParameter ATTENTION = new QueryParameter(
-            "attention", false, "true: only nodes that are not active, and those that an alert names");
-    static final QueryParameter PREFIX = new QueryParameter("prefix", false, "only nodes whose id begins with it");
-    static final QueryParameter AFTER = new QueryParameter(
-            "after", false, "only nodes after it in the order of ids: the last one of the page before");
-    static final QueryParameter LIMIT =
-            new QueryParameter("limit", false, "at most so many nodes, 0 to 10000; 10000 when left out");
-
-    static final QueryParameter NAME_PREFIX =
-            new QueryParameter("prefix", false, "only spaces whose name begins with it");
-    static final QueryParameter NAME_AFTER = new QueryParameter(
-            "after", false, "only spaces after it in the order of names: the last one of the page before");
-    static final QueryParameter SPACE_LIMIT =
-            new QueryParameter("limit", false, "at most so many spaces, 0 to 10000; 10000 when left out");
-
-    static final QueryParameter LINKS =
-            new QueryParameter("links", false, "at most so many links of these nodes, 0 to 1000000; all when left out");
-    static final QueryParameter SPACES =
-            new QueryParameter("spaces", false, "at most so many spaces, 0 to 1000; 1000 when left out");
 
     /** The character after the slash, so that it ends a range of keys of one space. */
     private static final String AFTER_SLASH = "0";
@@ -88,15 +67,15 @@ final class Overviews {
     /** The filter that a request has in its parameters. */
     static NodeFilter filter(Context ctx) {
         return new NodeFilter(
-                Requests.optionalQuery(ctx, STATUS.name())
-                        .map(text -> Requests.parameter(STATUS.name(), text, Overviews::status)),
-                Requests.optionalQuery(ctx, ATTENTION.name())
-                        .map(text -> Requests.parameter(ATTENTION.name(), text, Overviews::truth))
+                Requests.optionalQuery(ctx, Filters.STATUS.name())
+                        .map(text -> Requests.parameter(Filters.STATUS.name(), text, Overviews::status)),
+                Requests.optionalQuery(ctx, Filters.ATTENTION.name())
+                        .map(text -> Requests.parameter(Filters.ATTENTION.name(), text, Overviews::truth))
                         .orElse(false),
-                Requests.optionalQuery(ctx, PREFIX.name()).orElse(""),
-                Requests.optionalQuery(ctx, AFTER.name()).orElse(""),
-                Requests.optionalQuery(ctx, LIMIT.name())
-                        .map(text -> (int) Requests.number(LIMIT.name(), text, 0, NodeFilter.MAX_LIMIT))
+                Requests.optionalQuery(ctx, Filters.PREFIX.name()).orElse(""),
+                Requests.optionalQuery(ctx, Filters.AFTER.name()).orElse(""),
+                Requests.optionalQuery(ctx, Filters.LIMIT.name())
+                        .map(text -> (int) Requests.number(Filters.LIMIT.name(), text, 0, NodeFilter.MAX_LIMIT))
                         .orElse(NodeFilter.MAX_LIMIT));
     }
 
@@ -110,7 +89,7 @@ final class Overviews {
 
     /** The limits that a request has in its parameters. */
     static Limits limits(Context ctx) {
-        return new Limits(atMost(ctx, LINKS, MOST_LINKS), atMost(ctx, SPACES, MOST_SPACES));
+        return new Limits(atMost(ctx, Filters.LINKS, MOST_LINKS), atMost(ctx, Filters.SPACES, MOST_SPACES));
     }
 
     private static int atMost(Context ctx, QueryParameter parameter, int most) {

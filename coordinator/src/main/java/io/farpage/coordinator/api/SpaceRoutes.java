@@ -13,15 +13,14 @@ import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
-import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.Torn;
-import io.farpage.coordinator.model.WriterRequest;
+import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.rest.AccessControl;
+import io.farpage.rest.Operation;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
@@ -38,10 +37,6 @@ import java.util.regex.Pattern;
 /** What is under {@code /spaces}. */
 final class SpaceRoutes {
 
-    private static final String SPACES = Api.PREFIX + "/spaces";
-    private static final String SPACE = SPACES + "/{id}";
-    private static final String ATTACHMENT = SPACE + "/attachments/{node}";
-
     /** Longer than any of these is with all it may hold. */
     private static final int SHORT_BODY = 64 << 10;
 
@@ -50,7 +45,7 @@ final class SpaceRoutes {
 
     private static final int FORBIDDEN = 403;
     private static final String ETAG = "ETag";
-    private static final String KEY = "Idempotency-Key";
+    private static final String KEY = Operation.IDEMPOTENCY_KEY;
     private static final Pattern KEY_FORM = Pattern.compile("\"([a-zA-Z0-9._:-]{1,64})\"");
 
     private final Spaces spaces;
@@ -72,88 +67,28 @@ final class SpaceRoutes {
 
     List<Route> routes() {
         return List.of(
-                Route.get(SPACES, "All spaces", Space[].class, ctx -> ctx.json(spaces.all())),
-                Route.post(
-                                SPACES,
-                                "Make a space and allocate all its extents, or nothing",
-                                SpaceRequest.class,
-                                Space.class,
-                                201,
-                                this::create)
-                        .with(new Route.HeaderParameter(
-                                KEY, "drawn for this request; the same request with it again answers the same space")),
-                Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
-                Route.delete(
-                                SPACE,
-                                "Delete a space once no node is attached to it; its frames are free when its homes"
-                                        + " have zeroed it",
-                                this::delete)
-                        .with(new Route.QueryParameter(
-                                "force",
-                                false,
-                                "true: delete it even under a guest that runs, which loses its memory")),
-                Route.get(
-                        SPACE + "/nodes",
-                        "Which nodes may attach a space, with the ETag of the list; all, if none is named",
-                        SpaceNodes.class,
-                        this::allowed),
-                Route.put(
-                                SPACE + "/nodes",
-                                "Say which nodes may attach a space; all, if none is named",
-                                SpaceNodes.class,
-                                Space.class,
-                                this::allow)
-                        .with(new Route.HeaderParameter(
-                                "If-Match",
-                                "the ETag of the list that was read: refused with 412 if the list has changed since")),
-                Route.get(
-                        SPACE + "/attachments",
-                        "The nodes that work with a space",
-                        Attachment[].class,
-                        ctx -> ctx.json(attachments.of(id(ctx)))),
-                Route.put(ATTACHMENT, "Attach a node to a space", AttachRequest.class, Attachment.class, this::attach),
-                Route.delete(ATTACHMENT, "Detach a node from a space", this::detach)
-                        .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits"))
-                        .with(new Route.QueryParameter(
-                                "torn", false, "why not all pages are at their homes: marks the space as torn"))
-                        .with(new Route.QueryParameter(
-                                "seal",
-                                false,
-                                "of an encrypted space: the mark of the file that the agent has left the tags"
-                                        + " in, 32 hex digits")),
-                Route.post(
-                        ATTACHMENT + "/drops",
-                        "The node that writes a space drops a home from extents that have others",
-                        DropRequest.class,
-                        SpaceExtents.class,
-                        200,
-                        this::drop),
-                Route.post(
-                        ATTACHMENT + "/drops/ack",
-                        "The writer has nothing under way to the homes that were dropped",
-                        WriterRequest.class,
-                        SpaceExtents.class,
-                        200,
-                        this::acknowledgeDrops),
-                Route.get(
-                        SPACE + "/extents",
-                        "Where the pages of a space live",
-                        SpaceExtents.class,
-                        ctx -> ctx.json(spaces.extents(id(ctx)))),
-                Route.get(
-                        SPACE + "/pages/{gpa}",
-                        "Where the page is that has a guest-physical address, 0x and hex digits or decimal",
-                        PageInfo.class,
-                        ctx -> ctx.json(spaces.page(id(ctx), gpa(ctx.pathParam("gpa"))))),
-                Route.post(SPACE + "/heat", "Report how often pages were touched", HeatReport.class, this::heat));
+                Route.answering(SpaceOperations.LIST, ctx -> spaces.all()),
+                Route.answering(SpaceOperations.CREATE, this::create),
+                Route.answering(SpaceOperations.SHOW, ctx -> spaces.require(id(ctx))),
+                new Route(SpaceOperations.DELETE, this::delete),
+                Route.answering(SpaceOperations.ALLOWED, this::allowed),
+                Route.answering(SpaceOperations.ALLOW, this::allow),
+                Route.answering(SpaceOperations.ATTACHED, ctx -> attachments.of(id(ctx))),
+                Route.answering(SpaceOperations.ATTACH, this::attach),
+                new Route(SpaceOperations.DETACH, this::detach),
+                Route.answering(SpaceOperations.DROP, this::drop),
+                Route.answering(SpaceOperations.ACKNOWLEDGE_DROPS, this::acknowledgeDrops),
+                Route.answering(SpaceOperations.EXTENTS, ctx -> spaces.extents(id(ctx))),
+                Route.answering(SpaceOperations.PAGE, ctx -> spaces.page(id(ctx), gpa(ctx.pathParam("gpa")))),
+                new Route(SpaceOperations.HEAT, this::heat));
     }
 
-    private void create(Context ctx) throws IOException {
-        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, NODES_BODY), key(ctx));
+    private Space create(Context ctx) throws IOException {
+        Space space = spaces.create(Requests.body(ctx, SpaceOperations.CREATE, NODES_BODY), key(ctx));
         hosting.created(space);
         RequestAudit.note(ctx, "space", space.name());
         RequestAudit.note(ctx, "id", space.id());
-        ctx.json(space);
+        return space;
     }
 
     private void delete(Context ctx) {
@@ -162,31 +97,33 @@ final class SpaceRoutes {
         spaces.delete(id(ctx), force);
     }
 
-    private void allowed(Context ctx) {
+    private SpaceNodes allowed(Context ctx) {
         Space space = spaces.require(id(ctx));
-        ctx.header(ETAG, NodesTag.of(space)).json(new SpaceNodes(space.nodes()));
+        ctx.header(ETAG, NodesTag.of(space));
+        return new SpaceNodes(space.nodes());
     }
 
-    private void allow(Context ctx) throws IOException {
-        SpaceNodes request = Requests.body(ctx, SpaceNodes.class, NODES_BODY);
+    private Space allow(Context ctx) throws IOException {
+        SpaceNodes request = Requests.body(ctx, SpaceOperations.ALLOW, NODES_BODY);
         RequestAudit.note(
                 ctx,
                 "nodes",
                 request.nodes().map(nodes -> String.join(",", nodes)).orElse("all"));
         Space space = spaces.allow(id(ctx), request, Optional.ofNullable(ctx.header("If-Match")));
-        ctx.header(ETAG, NodesTag.of(space)).json(space);
+        ctx.header(ETAG, NodesTag.of(space));
+        return space;
     }
 
-    private void attach(Context ctx) throws IOException, InterruptedException {
+    private Attachment attach(Context ctx) throws IOException, InterruptedException {
         Space space = spaces.require(id(ctx));
-        AttachRequest request = Requests.body(ctx, AttachRequest.class, SHORT_BODY);
+        AttachRequest request = Requests.body(ctx, SpaceOperations.ATTACH, SHORT_BODY);
         RequestAudit.note(ctx, "mode", request.mode().toString());
         RequestAudit.note(ctx, "force", request.force().orElse(false));
         RequestAudit.note(ctx, "takeover", request.takeover().orElse(false));
         request.adopts().ifPresent(earlier -> RequestAudit.note(ctx, "adopts", earlier.toString()));
         hosting.awaitKnown(space);
         try {
-            ctx.json(attachments.attach(id(ctx), ctx.pathParam("node"), request));
+            return attachments.attach(id(ctx), ctx.pathParam("node"), request);
         } catch (ProblemException e) {
             if (e.status() == FORBIDDEN) {
                 control.refuse(ctx, AccessControl.identity(ctx), e);
@@ -195,17 +132,17 @@ final class SpaceRoutes {
         }
     }
 
-    private void drop(Context ctx) throws IOException {
-        DropRequest request = Requests.body(ctx, DropRequest.class);
+    private SpaceExtents drop(Context ctx) throws IOException {
+        DropRequest request = Requests.body(ctx, SpaceOperations.DROP);
         RequestAudit.note(ctx, "home", request.home());
         RequestAudit.note(ctx, "extents", request.extents().size());
         drops.drop(id(ctx), ctx.pathParam("node"), request);
-        ctx.json(spaces.extents(id(ctx)));
+        return spaces.extents(id(ctx));
     }
 
-    private void acknowledgeDrops(Context ctx) throws IOException {
-        drops.acknowledge(id(ctx), ctx.pathParam("node"), Requests.body(ctx, WriterRequest.class));
-        ctx.json(spaces.extents(id(ctx)));
+    private SpaceExtents acknowledgeDrops(Context ctx) throws IOException {
+        drops.acknowledge(id(ctx), ctx.pathParam("node"), Requests.body(ctx, SpaceOperations.ACKNOWLEDGE_DROPS));
+        return spaces.extents(id(ctx));
     }
 
     private void heat(Context ctx) throws IOException {
@@ -220,7 +157,7 @@ final class SpaceRoutes {
                             "node '%s' is neither attached to space '%s' nor a home of it, and reports no heat of it"
                                     .formatted(node, space.name())));
         }
-        HeatReport report = Requests.body(ctx, HeatReport.class);
+        HeatReport report = Requests.body(ctx, SpaceOperations.HEAT);
         checkWithin(space, report);
         heat.report(space.id(), report);
     }

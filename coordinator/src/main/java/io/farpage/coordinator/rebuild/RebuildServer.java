@@ -2,9 +2,8 @@ package io.farpage.coordinator.rebuild;
 
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeReport;
-import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
+import io.farpage.coordinator.model.operation.RebuildOperations;
 import io.farpage.coordinator.store.Store;
 import io.farpage.rest.Health;
 import io.farpage.rest.Liveness;
@@ -27,9 +26,6 @@ import java.util.concurrent.TimeUnit;
  * {@code rebuilding}.
  */
 public final class RebuildServer implements AutoCloseable {
-
-    /** What the paths of the rebuild begin with. */
-    public static final String PATH = "/api/v1/rebuild";
 
     /**
      * The longest report, unless the heap is small: all the spaces and extents that a coordinator may have are less
@@ -74,27 +70,20 @@ public final class RebuildServer implements AutoCloseable {
     private static List<Route> routes(Rebuild rebuild) {
         return List.of(
                 Liveness.route(Optional::empty),
-                Route.get(PATH, "How far the rebuild is", RebuildStatus.class, ctx -> ctx.json(rebuild.status())),
-                Route.put(
-                        PATH + "/nodes/{id}",
-                        "Report what an agent knows",
-                        NodeReport.class,
-                        RebuildStatus.class,
-                        ctx -> ctx.json(rebuild.report(
+                Route.answering(RebuildOperations.STATUS, ctx -> rebuild.status()),
+                Route.answering(
+                        RebuildOperations.REPORT,
+                        ctx -> rebuild.report(
                                 Requests.parameter("id", ctx.pathParam("id"), Node::checkId),
-                                Requests.body(ctx, NodeReport.class)))),
-                Route.post(
-                        PATH + "/finish",
-                        "End the rebuild and begin to serve",
-                        RebuildFinish.class,
-                        RebuildStatus.class,
-                        200,
-                        ctx -> ctx.json(rebuild.finish(Set.copyOf(
-                                Requests.body(ctx, RebuildFinish.class).without())))));
+                                Requests.body(ctx, RebuildOperations.REPORT))),
+                Route.answering(
+                        RebuildOperations.FINISH,
+                        ctx -> rebuild.finish(Set.copyOf(
+                                Requests.body(ctx, RebuildOperations.FINISH).without()))));
     }
 
     private static void refuseOthers(Context ctx) {
-        if (ctx.path().startsWith("/api/") && !ctx.path().startsWith(PATH)) {
+        if (ctx.path().startsWith("/api/") && !ctx.path().startsWith(RebuildOperations.PATH)) {
             throw new ProblemException(
                     503,
                     "rebuilding",

@@ -3,7 +3,6 @@ package io.farpage.agent.rest;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkControl;
-import io.farpage.agent.control.link.LinkStatus;
 import io.farpage.agent.control.page.PageException;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.space.SpaceInUseException;
@@ -18,17 +17,12 @@ import io.farpage.rest.Route;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.VerbsException;
 import io.javalin.http.Context;
-import io.javalin.http.HandlerType;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.function.Function;
 
 /** The routes of the agent's REST API. */
 public final class AgentApi {
-    private static final String PAGE = "/api/v1/spaces/{space}/pages/{page}";
-    static final String BYTES = "application/octet-stream";
-
     /** Header of a page of a torn space: why it is torn. */
     public static final String TORN = "Farpage-Torn";
 
@@ -47,30 +41,12 @@ public final class AgentApi {
     /** All of them. */
     public List<Route> routes() {
         return List.of(
-                Route.get(
-                        "/api/v1/transport/status",
-                        "Which transports are in use and why",
-                        TransportStatus.class,
-                        ctx -> ctx.json(transportStatus())),
-                Route.get(
-                        "/api/v1/links", "The links to all peers", LinkStatus[].class, ctx -> ctx.json(links.status())),
-                new Route(
-                        HandlerType.POST,
-                        "/api/v1/links/{peer}",
-                        "Start the link to a peer now",
-                        202,
-                        Optional.empty(),
-                        Optional.empty(),
-                        "application/json",
-                        List.of(),
-                        ctx -> connect(ctx.pathParam("peer"))),
-                page(HandlerType.GET, "Read a page from its home", 200, this::get),
-                page(HandlerType.PUT, "Write a page to its home; the body is the page", 204, this::put),
-                page(HandlerType.DELETE, "Make a page zeros again", 204, this::delete));
-    }
-
-    private static Route page(HandlerType method, String summary, int status, io.javalin.http.Handler handler) {
-        return new Route(method, PAGE, summary, status, Optional.empty(), Optional.empty(), BYTES, List.of(), handler);
+                Route.answering(AgentOperations.TRANSPORTS, ctx -> transportStatus()),
+                Route.answering(AgentOperations.LIST_LINKS, ctx -> links.status()),
+                new Route(AgentOperations.START_LINK, ctx -> connect(ctx.pathParam("peer"))),
+                new Route(PageOperations.READ, this::get),
+                new Route(PageOperations.WRITE, this::put),
+                new Route(PageOperations.DISCARD, this::delete));
     }
 
     private void connect(String peer) {
@@ -113,7 +89,7 @@ public final class AgentApi {
         try {
             SpaceUse use = space(spaces, ctx);
             use.torn().ifPresent(torn -> ctx.header(TORN, torn.reason().replaceAll("[^ -~]", "?")));
-            ctx.result(pages.get(use, page)).contentType(BYTES);
+            ctx.result(pages.get(use, page)).contentType(PageOperations.BYTES);
         } catch (PageException e) {
             throw problem(e);
         } catch (IndexOutOfBoundsException e) {

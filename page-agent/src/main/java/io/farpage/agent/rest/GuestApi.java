@@ -1,14 +1,12 @@
 package io.farpage.agent.rest;
 
 import io.farpage.agent.control.guest.GuestException;
-import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.Guests;
-import io.farpage.agent.control.guest.LocalLimit;
-import io.farpage.agent.control.guest.NewSpace;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Space;
+import io.farpage.rest.Operation;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
@@ -18,9 +16,6 @@ import java.util.List;
 
 /** The routes for guests. */
 public final class GuestApi {
-    private static final String SPACES = "/api/v1/spaces";
-    private static final String GUEST = SPACES + "/{space}/guest";
-
     private static final int MAX_BODY = 64 << 10;
 
     private final Guests guests;
@@ -32,104 +27,62 @@ public final class GuestApi {
     /** All of them. */
     public List<Route> routes() {
         return List.of(
-                Route.get(
-                        SPACES,
-                        "The spaces that are the memory of guests on this node: pages, faults, latencies, evictions",
-                        GuestStatus[].class,
-                        ctx -> ctx.json(guests.status())),
-                Route.post(
-                        SPACES,
-                        "Create a space, encrypted with a key of this agent or not",
-                        NewSpace.class,
-                        Space.class,
-                        201,
-                        this::create),
-                Route.get(SPACES + "/{space}", "One of these spaces", GuestStatus.class, this::show),
-                Route.get(
-                        SPACES + "/{space}/description",
-                        "A space as the coordinator has it, whether it has a guest or not",
-                        Space.class,
-                        this::describe),
-                Route.put(
-                        GUEST,
-                        "Prepare to serve a guest, whose VMM hands its memory over on a Unix socket",
-                        GuestRequest.class,
-                        GuestStatus.class,
-                        this::attach),
-                Route.delete(GUEST, "Remove a guest whose VMM does not run", this::detach),
-                Route.put(
-                        GUEST + "/local",
-                        "Change how much of a guest's memory may be resident",
-                        LocalLimit.class,
-                        GuestStatus.class,
-                        this::resize));
+                Route.answering(GuestOperations.LIST, ctx -> guests.status()),
+                route(
+                        GuestOperations.CREATE_SPACE,
+                        ctx -> guests.create(Requests.body(ctx, GuestOperations.CREATE_SPACE, MAX_BODY))),
+                route(GuestOperations.SHOW, ctx -> guests.status(space(ctx))),
+                route(GuestOperations.DESCRIBE_SPACE, this::describe),
+                route(
+                        GuestOperations.ATTACH,
+                        ctx -> guests.attach(space(ctx), Requests.body(ctx, GuestOperations.ATTACH, MAX_BODY))),
+                new Route(GuestOperations.DETACH, this::detach),
+                route(GuestOperations.RESIZE, this::resize));
+    }
+
+    /** A route whose answer fails with what guests and the coordinator refuse. */
+    private static <A> Route route(Operation<?, A> operation, Route.Answer<A> answer) {
+        return Route.answering(operation, ctx -> {
+            try {
+                return answer.to(ctx);
+            } catch (GuestException e) {
+                throw problem(e);
+            } catch (CoordinatorRefusedException e) {
+                throw AgentApi.refused(e);
+            } catch (CoordinatorException e) {
+                throw away(e);
+            }
+        });
+    }
+
+    private static ProblemException away(CoordinatorException e) {
+        return new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
     }
 
     private static String space(Context ctx) {
         return ctx.pathParam("space");
     }
 
-    private void show(Context ctx) {
+    private Space describe(Context ctx) throws GuestException {
         try {
-            ctx.json(guests.status(space(ctx)));
-        } catch (GuestException e) {
-            throw problem(e);
-        }
-    }
-
-    private void create(Context ctx) throws IOException {
-        NewSpace space = Requests.body(ctx, NewSpace.class, MAX_BODY);
-        try {
-            ctx.json(guests.create(space));
-        } catch (GuestException e) {
-            throw problem(e);
-        } catch (CoordinatorRefusedException e) {
-            throw AgentApi.refused(e);
+            return guests.describe(space(ctx));
         } catch (CoordinatorException e) {
-            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
-        }
-    }
-
-    private void describe(Context ctx) {
-        try {
-            ctx.json(guests.describe(space(ctx)));
-        } catch (GuestException e) {
-            throw problem(e);
-        } catch (CoordinatorException e) {
-            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
-        }
-    }
-
-    private void attach(Context ctx) throws IOException {
-        GuestRequest request = Requests.body(ctx, GuestRequest.class, MAX_BODY);
-        try {
-            ctx.json(guests.attach(space(ctx), request));
-        } catch (GuestException e) {
-            throw problem(e);
-        } catch (CoordinatorRefusedException e) {
-            throw AgentApi.refused(e);
-        } catch (CoordinatorException e) {
-            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
+            throw away(e);
         }
     }
 
     private void detach(Context ctx) {
         try {
             guests.detach(space(ctx));
-            ctx.status(204);
         } catch (GuestException e) {
             throw problem(e);
         }
     }
 
-    private void resize(Context ctx) throws IOException {
-        LocalLimit limit = Requests.body(ctx, LocalLimit.class, MAX_BODY);
-        try {
-            guests.resize(space(ctx), limit.localBytes());
-            ctx.json(guests.status(space(ctx)));
-        } catch (GuestException e) {
-            throw problem(e);
-        }
+    private GuestStatus resize(Context ctx) throws IOException, GuestException {
+        guests.resize(
+                space(ctx), Requests.body(ctx, GuestOperations.RESIZE, MAX_BODY).localBytes());
+        return guests.status(space(ctx));
     }
 
     private static ProblemException problem(GuestException e) {

@@ -9,17 +9,12 @@ import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
-import io.javalin.http.Handler;
-import io.javalin.http.HandlerType;
 import java.io.IOException;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Semaphore;
 
 /** The routes for the whole memory of a space. */
 public final class ImageApi {
-    private static final String MEMORY = "/api/v1/spaces/{space}/memory";
-
     /** Images at once: each has up to 8 MiB of pages in memory. */
     private static final int MAX_IMAGES = 4;
 
@@ -36,27 +31,7 @@ public final class ImageApi {
 
     /** All of them. */
     public List<Route> routes() {
-        return List.of(
-                route(HandlerType.GET, "All memory of a space, the first page first", 200, this::save)
-                        .with(new Route.QueryParameter("force", false, "true: also of a torn space")),
-                route(
-                        HandlerType.PUT,
-                        "Replace all memory of a space by the body, which must be as long",
-                        204,
-                        this::load));
-    }
-
-    private static Route route(HandlerType method, String summary, int status, Handler handler) {
-        return new Route(
-                method,
-                MEMORY,
-                summary,
-                status,
-                Optional.empty(),
-                Optional.empty(),
-                AgentApi.BYTES,
-                List.of(),
-                handler);
+        return List.of(new Route(PageOperations.SAVE, this::save), new Route(PageOperations.LOAD, this::load));
     }
 
     private static void requirePermit(boolean acquired) {
@@ -100,7 +75,7 @@ public final class ImageApi {
                     "space '%s' holds older and newer pages since %s: %s; set force=true (--force) to save it as it is"
                             .formatted(use.map().name(), torn.at(), torn.reason()));
         }
-        ctx.contentType(AgentApi.BYTES);
+        ctx.contentType(PageOperations.BYTES);
         ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
         try {
             image.save(use, ctx.res().getOutputStream());

@@ -13,9 +13,6 @@ import org.HdrHistogram.Histogram;
 
 /** The latencies of everything that is recorded, as histograms. */
 public final class LatencyApi {
-    /** Path of the route. */
-    public static final String PATH = "/api/v1/latencies";
-
     private static final long PROCESS = ThreadLocalRandom.current().nextLong(1L << 53);
 
     private final Supplier<List<LatencySeries>> series;
@@ -44,11 +41,7 @@ public final class LatencyApi {
 
     /** Its routes. */
     public List<Route> routes() {
-        return List.of(Route.get(
-                PATH,
-                "The latencies of all faults and transfers so far, as histograms of HdrHistogram",
-                Latencies.class,
-                ctx -> ctx.json(latencies())));
+        return List.of(Route.answering(AgentOperations.LATENCIES, ctx -> latencies()));
     }
 
     private Latencies latencies() {

@@ -32,10 +32,8 @@ public final class ShardApi {
 
     /** Its routes. */
     public List<Route> routes() {
-        return List.of(Route.get(
-                "/api/v1/shards",
-                "The threads that move pages, and how they are scheduled",
-                ShardStatus[].class,
-                ctx -> ctx.json(shards.stream().map(ShardStatus::of).toList())));
+        return List.of(Route.answering(
+                AgentOperations.SHARDS,
+                ctx -> shards.stream().map(ShardStatus::of).toList()));
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.access.Identity;
+import io.farpage.access.Terms;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.config.HostPort;
 import io.farpage.it.deadlines.Deadlines;
@@ -16,6 +17,7 @@ import io.farpage.rest.Entrance;
 import io.farpage.rest.Health;
 import io.farpage.rest.ListenException;
 import io.farpage.rest.Metrics;
+import io.farpage.rest.Operation;
 import io.farpage.rest.RestServer;
 import io.farpage.rest.Route;
 import java.io.IOException;
@@ -75,8 +77,10 @@ class ApiSocketTest {
     private Served serve(SocketAccess access, List<String> roles, Optional<HostPort> tcp) {
         ApiSocket socket = ApiSocket.prepare(Optional.of(path), "a", access);
         AccessControl control =
-                AccessControl.open(List.of()).withSocket(Rights.table("a"), SocketRoles.of("api.socket_roles", roles));
-        Route said = Route.getText("/api/v1/links", "Who asks", "text/plain", ctx -> {
+                AccessControl.open(List.of()).withSocket(Terms.ofAgent("a"), SocketRoles.of("api.socket_roles", roles));
+        Operation<Void, Void> asks =
+                Operation.getText(AgentOperations.LIST_LINKS.path(), AgentOperations.LIST_LINKS.access(), "text/plain");
+        Route said = new Route(asks, ctx -> {
             Identity identity = AccessControl.identity(ctx);
             ctx.result(identity.toString());
         });

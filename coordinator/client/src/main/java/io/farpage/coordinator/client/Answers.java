@@ -3,6 +3,7 @@ package io.farpage.coordinator.client;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Stamp;
 import io.farpage.rest.Json;
+import io.farpage.rest.Operation;
 import io.farpage.rest.Problem;
 import java.net.URI;
 import java.net.http.HttpResponse;
@@ -25,9 +26,9 @@ final class Answers {
     }
 
     /** What was asked for. */
-    <T> T read(Call call, HttpResponse<byte[]> response, Class<T> type) throws CoordinatorException {
+    <A> A read(Operation<?, A> operation, Call call, HttpResponse<byte[]> response) throws CoordinatorException {
         requireSuccess(call, response);
-        return content(call, response, type);
+        return operation.answerOf(content(call, response, operation.answer().orElseThrow()));
     }
 
     /** Whatever the content, the answer must be one of success, from a coordinator that is obeyed. */

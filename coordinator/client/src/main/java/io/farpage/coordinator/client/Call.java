@@ -1,6 +1,8 @@
 package io.farpage.coordinator.client;
 
+import io.farpage.rest.Operation;
 import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,9 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 record Call(String method, String path, @Nullable Object body, Optional<String> key) {
 
-    /** A request without a key. */
-    Call(String method, String path, @Nullable Object body) {
-        this(method, path, body, Optional.empty());
+    /** A request for an operation; with a key of its own if the coordinator carries such requests out once. */
+    Call(Operation.Target<?, ?> to, @Nullable Object body) {
+        this(
+                to.operation().method().name(),
+                to.path(),
+                body,
+                to.operation().isIdempotent() ? Optional.of(UUID.randomUUID().toString()) : Optional.empty());
     }
 
     /** For messages. */

@@ -15,9 +15,7 @@ import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.FiguresWanted;
-import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
-import io.farpage.coordinator.model.GuestFigures;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Hosted;
@@ -26,11 +24,9 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeFigures;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Overview;
-import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
@@ -45,11 +41,15 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.coordinator.model.WriterRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
+import io.farpage.coordinator.model.operation.NodeOperations;
+import io.farpage.coordinator.model.operation.RebuildOperations;
+import io.farpage.coordinator.model.operation.SpaceOperations;
+import io.farpage.coordinator.model.operation.ViewOperations;
+import io.farpage.rest.Operation.Target;
 import io.farpage.tls.Credentials;
 import java.net.URI;
-import java.net.URLEncoder;
 import java.net.http.HttpClient;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -59,12 +59,12 @@ import java.util.Set;
 /**
  * Calls the coordinator. Every call blocks until the answer is there or the deadline has passed, and throws
  * {@link CoordinatorUnreachableException}, {@link CoordinatorRefusedException} or
- * {@link CoordinatorNotObeyedException}. Thread-safe; made for virtual threads. Nothing is retried and nothing kept
- * between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under way.
+ * {@link CoordinatorNotObeyedException}. What programs of farpage call has a method here; any other operation is called
+ * with {@link #call}, {@link #find} or {@link #tell}. Thread-safe; made for virtual threads. Nothing is retried and
+ * nothing kept between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under
+ * way.
  */
 public final class CoordinatorClient implements AutoCloseable {
-
-    private static final String API = "/api/v1";
 
     private final Addresses addresses;
     private final Allegiance allegiance;
@@ -141,39 +141,53 @@ public final class CoordinatorClient implements AutoCloseable {
         return addresses.current();
     }
 
+    /** Makes a call without a body. */
+    public <A> A call(Target<Void, A> to) throws CoordinatorException {
+        return transport.call(to);
+    }
+
+    /** Makes a call without a body whose answer has none either. */
+    public void tell(Target<Void, Void> to) throws CoordinatorException {
+        transport.tell(to, null);
+    }
+
+    /** Gets something that may not be there. */
+    public <A> Optional<A> find(Target<Void, A> to) throws CoordinatorException {
+        return transport.find(to);
+    }
+
     /** The cluster, if one was formed. */
     public Optional<Cluster> cluster() throws CoordinatorException {
-        return transport.find(API + "/cluster", Cluster.class);
+        return find(ClusterOperations.CLUSTER.at());
     }
 
     /** Forms the cluster. */
     public Cluster formCluster(ClusterRequest request) throws CoordinatorException {
-        return transport.call("POST", API + "/cluster", request, Cluster.class);
-    }
-
-    /** Dissolves the cluster; its nodes stay registered. */
-    public void dissolveCluster() throws CoordinatorException {
-        transport.call("DELETE", API + "/cluster", null);
+        return transport.call(ClusterOperations.FORM.at(), request);
     }
 
     /** All rows of the coordinator's store. */
     public StoreCopy backup() throws CoordinatorException {
-        return transport.call("GET", API + "/backup", null, StoreCopy.class);
+        return call(ClusterOperations.BACKUP.at());
     }
 
     /** All nodes. */
     public List<Node> nodes() throws CoordinatorException {
-        return List.of(transport.call("GET", API + "/nodes", null, Node[].class));
+        return call(NodeOperations.LIST.at());
     }
 
     /** What is wrong in the cluster, counts of the whole of it, and some of its nodes. */
     public Overview overview(NodeFilter nodes) throws CoordinatorException {
-        return transport.call("GET", API + "/overview?" + nodes.query(), null, Overview.class);
+        return call(ViewOperations.OF_CLUSTER.at().with(nodes.query()));
     }
 
     /** As the other one, without spaces and links: its size depends on the nodes and the alerts alone. */
     public Overview overviewOfNodes(NodeFilter nodes) throws CoordinatorException {
-        return transport.call("GET", API + "/overview?links=0&spaces=0&" + nodes.query(), null, Overview.class);
+        return call(ViewOperations.OF_CLUSTER
+                .at()
+                .with("links", 0)
+                .with("spaces", 0)
+                .with(nodes.query()));
     }
 
     /**
@@ -181,37 +195,37 @@ public final class CoordinatorClient implements AutoCloseable {
      * not used.
      */
     public List<SpaceUse> spaceUses(NodeFilter names) throws CoordinatorException {
-        return List.of(transport.call("GET", API + "/overview/spaces?" + names.query(), null, SpaceUse[].class));
+        return call(ViewOperations.OF_SPACES.at().with(names.query()));
     }
 
     /** A node, if it is registered. */
     public Optional<Node> node(String id) throws CoordinatorException {
-        return transport.find(nodePath(id), Node.class);
+        return find(NodeOperations.SHOW.at(id));
     }
 
     /** Has a node emptied under running guests; the same request again changes nothing. */
     public Drain drain(String node) throws CoordinatorException {
-        return transport.call("POST", nodePath(node) + "/drain", null, Drain.class);
+        return call(NodeOperations.BEGIN_DRAIN.at(node));
     }
 
     /** How far a node has been emptied. */
     public Drain drained(String node) throws CoordinatorException {
-        return transport.call("GET", nodePath(node) + "/drain", null, Drain.class);
+        return call(NodeOperations.DRAINED.at(node));
     }
 
     /** Stops emptying a node. */
     public void cancelDrain(String node) throws CoordinatorException {
-        transport.call("DELETE", nodePath(node) + "/drain", null);
+        tell(NodeOperations.CANCEL_DRAIN.at(node));
     }
 
     /** Registers a node or changes its registration; a new incarnation ends all that the old one had published. */
     public Node register(String id, Registration registration) throws CoordinatorException {
-        return transport.call("PUT", nodePath(id), registration, Node.class);
+        return transport.call(NodeOperations.REGISTER.at(id), registration);
     }
 
     /** Renews a node's lease. */
     public Lease heartbeat(String id, Incarnation incarnation) throws CoordinatorException {
-        return transport.call("POST", nodePath(id) + "/heartbeat", new Heartbeat(incarnation), Lease.class);
+        return transport.call(NodeOperations.HEARTBEAT.at(id), new Heartbeat(incarnation));
     }
 
     /**
@@ -220,73 +234,62 @@ public final class CoordinatorClient implements AutoCloseable {
      * @param force whether to take it out although it has the only copy of pages, which are lost
      */
     public void deregister(String id, Incarnation incarnation, boolean force) throws CoordinatorException {
-        transport.call("DELETE", nodePath(id) + "?incarnation=" + incarnation + (force ? "&force=true" : ""), null);
-    }
-
-    /** What a node has published toward its peers. */
-    public List<Endpoint> endpoints(String node) throws CoordinatorException {
-        return List.of(transport.call("GET", nodePath(node) + "/endpoints", null, Endpoint[].class));
+        tell(NodeOperations.REMOVE
+                .at(id)
+                .with("incarnation", incarnation)
+                .with("force", force ? Optional.of(true) : Optional.empty()));
     }
 
     /** What other nodes have published toward a node. */
     public List<Endpoint> offers(String node) throws CoordinatorException {
-        return List.of(transport.call("GET", nodePath(node) + "/offers", null, Endpoint[].class));
+        return call(NodeOperations.OFFERS.at(node));
     }
 
     /** What a node has published toward one peer, if anything. */
     public Optional<Endpoint> endpoint(String node, String peer) throws CoordinatorException {
-        return transport.find(endpointPath(node, peer), Endpoint.class);
+        return find(NodeOperations.SHOW_ENDPOINT.at(node, peer));
     }
 
     /** Publishes a node's endpoint toward a peer, in the place of any earlier one. */
     public Endpoint publishEndpoint(String node, String peer, EndpointRequest request) throws CoordinatorException {
-        return transport.call("PUT", endpointPath(node, peer), request, Endpoint.class);
-    }
-
-    /** Withdraws a node's endpoint toward a peer; nothing happens if there is none. */
-    public void withdrawEndpoint(String node, String peer, Incarnation incarnation) throws CoordinatorException {
-        transport.call("DELETE", endpointPath(node, peer) + "?incarnation=" + incarnation, null);
-    }
-
-    /** The regions of a node. */
-    public List<Region> regions(String node) throws CoordinatorException {
-        return List.of(transport.call("GET", nodePath(node) + "/regions", null, Region[].class));
+        return transport.call(NodeOperations.PUBLISH_ENDPOINT.at(node, peer), request);
     }
 
     /** A region of a node, if it was published. */
     public Optional<Region> region(String node, String name) throws CoordinatorException {
-        return transport.find(nodePath(node) + "/regions/" + encoded(name), Region.class);
+        return find(NodeOperations.SHOW_REGION.at(node, name));
     }
 
     /** Publishes a region, in the place of any earlier one of that name. */
     public Region publishRegion(String node, String name, RegionRequest request) throws CoordinatorException {
-        return transport.call("PUT", nodePath(node) + "/regions/" + encoded(name), request, Region.class);
+        return transport.call(NodeOperations.PUBLISH_REGION.at(node, name), request);
     }
 
     /** Publishes a home's grant for a node that is attached to a space, in the place of any earlier one. */
     public void publishGrant(String home, long space, String node, GrantRequest request) throws CoordinatorException {
-        transport.call("PUT", grantPath(home, space, node), request, Grant.class);
+        transport.call(NodeOperations.PUBLISH_GRANT.at(home, space, node), request);
     }
 
     /** Publishes a home's grant for a node that pulls an extent. */
     public void publishGrant(String home, long space, String node, ExtentEpoch pull, GrantRequest request)
             throws CoordinatorException {
-        transport.call("PUT", pullPath(home, space, node, pull), request, Grant.class);
+        transport.call(
+                NodeOperations.PUBLISH_GRANT_OF_PULL.at(home, space, node, pull.firstPage(), pull.epoch()), request);
     }
 
     /** Says how a pull of a node has ended. Returns the extents as they are then. */
     public SpaceExtents pulled(String node, PullReport report) throws CoordinatorException {
-        return transport.call("POST", nodePath(node) + "/pulls", report, SpaceExtents.class);
+        return transport.call(NodeOperations.PULLED.at(node), report);
     }
 
     /** All spaces. */
     public List<Space> spaces() throws CoordinatorException {
-        return List.of(transport.call("GET", API + "/spaces", null, Space[].class));
+        return call(SpaceOperations.LIST.at());
     }
 
     /** A space by id or name, if there is one. */
     public Optional<Space> space(String idOrName) throws CoordinatorException {
-        return transport.find(spacePath(idOrName), Space.class);
+        return find(SpaceOperations.SHOW.at(idOrName));
     }
 
     /**
@@ -295,7 +298,7 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public boolean isDeleted(long id) throws CoordinatorException {
         try {
-            transport.call("GET", spacePath(Long.toString(id)), null, Space.class);
+            call(SpaceOperations.SHOW.at(id));
             return false;
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
@@ -311,7 +314,7 @@ public final class CoordinatorClient implements AutoCloseable {
      * second request ({@code name-taken}) if it has carried out the first.
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
-        return transport.callOnce("POST", API + "/spaces", request, Space.class);
+        return transport.call(SpaceOperations.CREATE.at(), request);
     }
 
     /**
@@ -323,9 +326,7 @@ public final class CoordinatorClient implements AutoCloseable {
         deleteSpace(
                 id.isPresent()
                         ? id.getAsLong()
-                        : transport
-                                .call("GET", spacePath(idOrName), null, Space.class)
-                                .id());
+                        : call(SpaceOperations.SHOW.at(idOrName)).id());
     }
 
     /**
@@ -334,7 +335,7 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public void deleteSpace(long id) throws CoordinatorException {
         try {
-            transport.call("DELETE", spacePath(Long.toString(id)), null);
+            tell(SpaceOperations.DELETE.at(id));
         } catch (CoordinatorRefusedException e) {
             if (!e.problem().is(Space.DELETED)) {
                 throw e;
@@ -344,31 +345,22 @@ public final class CoordinatorClient implements AutoCloseable {
 
     /** Says which nodes may attach a space from now on. */
     public Space allow(String idOrName, SpaceNodes nodes) throws CoordinatorException {
-        return transport.call("PUT", spacePath(idOrName) + "/nodes", nodes, Space.class);
+        return transport.call(SpaceOperations.ALLOW.at(idOrName), nodes);
     }
 
     /** The nodes that work with a space. */
     public List<Attachment> attachments(String idOrName) throws CoordinatorException {
-        return List.of(transport.call("GET", spacePath(idOrName) + "/attachments", null, Attachment[].class));
+        return call(SpaceOperations.ATTACHED.at(idOrName));
     }
 
     /** Attaches a node to a space: until it is detached the space's room is given to no other. */
     public Attachment attach(String idOrName, String node, AttachRequest request) throws CoordinatorException {
-        return transport.call("PUT", attachmentPath(idOrName, node), request, Attachment.class);
+        return transport.call(SpaceOperations.ATTACH.at(idOrName, node), request);
     }
 
     /** Detaches a node from a space: it will not touch the space's pages again. */
     public void detach(String idOrName, String node, Incarnation incarnation) throws CoordinatorException {
-        transport.call("DELETE", attachmentPath(idOrName, node) + "?incarnation=" + incarnation, null);
-    }
-
-    /** Detaches a node from a space not all of whose pages are at their homes, and says why; the space is torn then. */
-    public void detachTorn(String idOrName, String node, Incarnation incarnation, String reason)
-            throws CoordinatorException {
-        transport.call(
-                "DELETE",
-                attachmentPath(idOrName, node) + "?incarnation=" + incarnation + "&torn=" + encoded(reason),
-                null);
+        detach(idOrName, node, incarnation, Optional.empty(), Optional.empty());
     }
 
     /**
@@ -380,47 +372,43 @@ public final class CoordinatorClient implements AutoCloseable {
     public void detach(
             String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal)
             throws CoordinatorException {
-        String query = "?incarnation=" + incarnation
-                + torn.map(reason -> "&torn=" + encoded(reason)).orElse("")
-                + seal.map(mark -> "&seal=" + mark).orElse("");
-        transport.call("DELETE", attachmentPath(idOrName, node) + query, null);
+        tell(SpaceOperations.DETACH
+                .at(idOrName, node)
+                .with("incarnation", incarnation)
+                .with("torn", torn)
+                .with("seal", seal));
     }
 
     /**
      * Drops a home from extents of a space that a node has attached exclusively. Returns the extents as they are then.
      */
     public SpaceExtents drop(String idOrName, String node, DropRequest request) throws CoordinatorException {
-        return transport.call("POST", attachmentPath(idOrName, node) + "/drops", request, SpaceExtents.class);
+        return transport.call(SpaceOperations.DROP.at(idOrName, node), request);
     }
 
     /** Says that all pages of extents are copied to the homes that join them. Returns the extents as they are then. */
     public SpaceExtents promote(String idOrName, String node, WriterRequest request) throws CoordinatorException {
-        return transport.call("POST", attachmentPath(idOrName, node) + "/promotions", request, SpaceExtents.class);
+        return transport.call(SpaceOperations.PROMOTE.at(idOrName, node), request);
     }
 
     /** Says that the homes that join extents may pull the pages. Returns the extents as they are then. */
     public SpaceExtents allowPulls(String idOrName, String node, WriterRequest request) throws CoordinatorException {
-        return transport.call("POST", attachmentPath(idOrName, node) + "/pulls", request, SpaceExtents.class);
+        return transport.call(SpaceOperations.ALLOW_PULLS.at(idOrName, node), request);
     }
 
     /** Says that a node has nothing under way to homes that were dropped. Returns the extents as they are then. */
     public SpaceExtents acknowledgeDrops(String idOrName, String node, WriterRequest ack) throws CoordinatorException {
-        return transport.call("POST", attachmentPath(idOrName, node) + "/drops/ack", ack, SpaceExtents.class);
+        return transport.call(SpaceOperations.ACKNOWLEDGE_DROPS.at(idOrName, node), ack);
     }
 
     /** Where the pages of a space live, if there is such a space. */
     public Optional<SpaceExtents> extents(String idOrName) throws CoordinatorException {
-        return transport.find(spacePath(idOrName) + "/extents", SpaceExtents.class);
-    }
-
-    /** Where one page lives; the address may be any byte of it. */
-    public PageInfo page(String idOrName, long gpa) throws CoordinatorException {
-        return transport.call("GET", spacePath(idOrName) + "/pages/0x" + Long.toHexString(gpa), null, PageInfo.class);
+        return find(SpaceOperations.EXTENTS.at(idOrName));
     }
 
     /** Reports how warm pages are. */
     public void reportHeat(String idOrName, HeatReport report) throws CoordinatorException {
-        transport.call("POST", spacePath(idOrName) + "/heat", report);
+        transport.tell(SpaceOperations.HEAT.at(idOrName), report);
     }
 
     /**
@@ -430,47 +418,29 @@ public final class CoordinatorClient implements AutoCloseable {
      * @return what the next report is to have
      */
     public FiguresWanted reportFigures(String node, FiguresReport report) throws CoordinatorException {
-        return transport.call("POST", nodePath(node) + "/figures", report, FiguresWanted.class);
+        return transport.call(NodeOperations.FIGURES.at(node), report);
     }
 
     /**
      * Reports how far a node has copied pages. Refused as not found by a coordinator that is older than this request.
      */
     public void reportCopies(String node, CopyReport report) throws CoordinatorException {
-        transport.call("POST", nodePath(node) + "/copies", report);
+        transport.tell(NodeOperations.COPIES.at(node), report);
     }
 
     /** How far a space is from having all its homes; empty if there is no such space. */
     public Optional<Repair> repair(String idOrName) throws CoordinatorException {
-        return transport.find(spacePath(idOrName) + "/repair", Repair.class);
-    }
-
-    /** How the guests of nodes have faulted, of all nodes. */
-    public NodeFigures nodeFigures() throws CoordinatorException {
-        return transport.call("GET", API + "/figures/nodes", null, NodeFigures.class);
-    }
-
-    /** How all guests have faulted, and where their pages are. */
-    public GuestFigures guestFigures() throws CoordinatorException {
-        return transport.call("GET", API + "/figures/guests", null, GuestFigures.class);
-    }
-
-    /**
-     * The figures of one guest, by the name or id of its space; empty if there is no such space. Its agent is asked for
-     * its map.
-     */
-    public Optional<GuestFigures> guestFigures(String space) throws CoordinatorException {
-        return transport.find(API + "/figures/guests/" + encoded(space), GuestFigures.class);
+        return find(SpaceOperations.REPAIR.at(idOrName));
     }
 
     /** All that a node must do as a home. */
     public Hosted hosted(String node) throws CoordinatorException {
-        return transport.call("GET", nodePath(node) + "/hosted", null, Hosted.class);
+        return call(NodeOperations.HOSTED.at(node));
     }
 
     /** Says that a node has applied what it hosts. */
     public void acknowledgeHosted(String node, HostedAck ack) throws CoordinatorException {
-        transport.call("POST", nodePath(node) + "/hosted/ack", ack);
+        transport.tell(NodeOperations.ACKNOWLEDGE_HOSTED.at(node), ack);
     }
 
     /**
@@ -479,27 +449,27 @@ public final class CoordinatorClient implements AutoCloseable {
      * @param since mark of an earlier document, whose parts are left out unless they have changed; 0 for all parts
      */
     public Attached attached(String node, long since) throws CoordinatorException {
-        return transport.call("GET", nodePath(node) + "/attached?since=" + since, null, Attached.class);
+        return call(NodeOperations.ATTACHED.at(node).with("since", since));
     }
 
     /** Tells a coordinator that is being rebuilt what a node knows. The answer is used whatever the allegiance. */
     public RebuildStatus report(String node, NodeReport report) throws CoordinatorException {
-        return transport.rebuild("PUT", API + "/rebuild/nodes/" + encoded(node), report);
+        return transport.rebuild(RebuildOperations.REPORT.at(node), report);
     }
 
     /** A new certificate for the key of a node that shows its present one. */
     public IssuedCertificate renewCertificate(String node, CertificateRequest request) throws CoordinatorException {
-        return transport.call("POST", nodePath(node) + "/certificate", request, IssuedCertificate.class);
+        return transport.call(NodeOperations.RENEW_CERTIFICATE.at(node), request);
     }
 
     /** How far the rebuild of a coordinator is. */
     public RebuildStatus rebuildStatus() throws CoordinatorException {
-        return transport.rebuild("GET", API + "/rebuild", null);
+        return transport.rebuild(RebuildOperations.STATUS.at(), null);
     }
 
     /** Ends the rebuild of a coordinator. */
     public RebuildStatus finishRebuild(RebuildFinish finish) throws CoordinatorException {
-        return transport.rebuild("POST", API + "/rebuild/finish", finish);
+        return transport.rebuild(RebuildOperations.FINISH.at(), finish);
     }
 
     /**
@@ -509,8 +479,7 @@ public final class CoordinatorClient implements AutoCloseable {
      * @param wait how long to wait when there is none yet, up to 60 s
      */
     public EventBatch events(long index, Duration wait) throws CoordinatorException {
-        String path = API + "/events?index=" + index + "&wait=" + wait.toMillis() + "ms";
-        return transport.call("GET", path, null, EventBatch.class, wait);
+        return transport.call(eventsAfter(index, wait), null, wait);
     }
 
     /**
@@ -521,9 +490,8 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public EventBatch events(long index, Duration wait, String node, Optional<Set<String>> peers)
             throws CoordinatorException {
-        String path = API + "/events?index=" + index + "&wait=" + wait.toMillis() + "ms&node=" + encoded(node)
-                + peers.map(ids -> "&peers=" + String.join(",", ids)).orElse("");
-        return transport.call("GET", path, null, EventBatch.class, wait);
+        Optional<String> list = peers.map(ids -> String.join(",", ids));
+        return transport.call(eventsAfter(index, wait).with("node", node).with("peers", list), null, wait);
     }
 
     @Override
@@ -531,31 +499,7 @@ public final class CoordinatorClient implements AutoCloseable {
         transport.close();
     }
 
-    private static String grantPath(String home, long space, String node) {
-        return nodePath(home) + "/grants/" + space + "/" + encoded(node);
-    }
-
-    private static String pullPath(String home, long space, String node, ExtentEpoch pull) {
-        return "%s/pulls/%d/%d".formatted(grantPath(home, space, node), pull.firstPage(), pull.epoch());
-    }
-
-    private static String nodePath(String id) {
-        return API + "/nodes/" + encoded(id);
-    }
-
-    private static String endpointPath(String node, String peer) {
-        return nodePath(node) + "/endpoints/" + encoded(peer);
-    }
-
-    private static String attachmentPath(String space, String node) {
-        return spacePath(space) + "/attachments/" + encoded(node);
-    }
-
-    private static String spacePath(String idOrName) {
-        return API + "/spaces/" + encoded(idOrName);
-    }
-
-    private static String encoded(String segment) {
-        return URLEncoder.encode(segment, StandardCharsets.UTF_8).replace("+", "%20");
+    private static Target<Void, EventBatch> eventsAfter(long index, Duration wait) {
+        return ClusterOperations.EVENTS.at().with("index", index).with("wait", wait.toMillis() + "ms");
     }
 }

@@ -2,6 +2,7 @@ package io.farpage.coordinator.client;
 
 import io.farpage.coordinator.model.Seen;
 import io.farpage.rest.Json;
+import io.farpage.rest.Operation;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.TlsException;
 import io.farpage.tls.TlsFailure;
@@ -85,7 +86,7 @@ final class Sender {
                 HttpRequest.newBuilder(base.resolve(call.path())).header("Accept", "application/json");
         allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
         trace.ifPresent(context -> builder.header(TraceContext.HEADER, context.header()));
-        call.key().ifPresent(key -> builder.header("Idempotency-Key", "\"" + key + "\""));
+        call.key().ifPresent(key -> builder.header(Operation.IDEMPOTENCY_KEY, "\"" + key + "\""));
         authorize(builder, call);
         if (body == null) {
             return builder.method(call.method(), BodyPublishers.noBody()).build();

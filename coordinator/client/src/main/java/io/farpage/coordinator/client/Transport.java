@@ -1,6 +1,7 @@
 package io.farpage.coordinator.client;
 
 import io.farpage.coordinator.model.RebuildStatus;
+import io.farpage.rest.Operation.Target;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -8,7 +9,6 @@ import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -56,40 +56,35 @@ final class Transport implements AutoCloseable {
     }
 
     /** Sends a request and reads the answer; the extra time is for calls that the coordinator itself lets wait. */
-    <T> T call(String method, String path, @Nullable Object body, Class<T> type, Duration extra)
-            throws CoordinatorException {
-        Call call = new Call(method, path, body);
-        return answers.read(call, send(call, deadline.plus(extra)), type);
+    <B, A> A call(Target<B, A> to, @Nullable B body, Duration extra) throws CoordinatorException {
+        Call call = new Call(to, body);
+        return answers.read(to.operation(), call, send(call, deadline.plus(extra)));
     }
 
-    <T> T call(String method, String path, @Nullable Object body, Class<T> type) throws CoordinatorException {
-        return call(method, path, body, type, Duration.ZERO);
+    <B, A> A call(Target<B, A> to, B body) throws CoordinatorException {
+        return call(to, body, Duration.ZERO);
     }
 
-    /**
-     * Sends a request that the coordinator carries out once, and sends it a second time if the first answer is lost.
-     */
-    <T> T callOnce(String method, String path, Object body, Class<T> type) throws CoordinatorException {
-        Call call = new Call(method, path, body, Optional.of(UUID.randomUUID().toString()));
-        return answers.read(call, send(call, deadline), type);
+    <A> A call(Target<Void, A> to) throws CoordinatorException {
+        return call(to, null, Duration.ZERO);
     }
 
     /** Sends a request whose answer has no content that matters. */
-    void call(String method, String path, @Nullable Object body) throws CoordinatorException {
-        Call call = new Call(method, path, body);
+    <B> void tell(Target<B, ?> to, @Nullable B body) throws CoordinatorException {
+        Call call = new Call(to, body);
         answers.requireSuccess(call, send(call, deadline));
     }
 
     /** A call to a coordinator that is being rebuilt. */
-    RebuildStatus rebuild(String method, String path, @Nullable Object body) throws CoordinatorException {
-        Call call = new Call(method, path, body);
+    <B> RebuildStatus rebuild(Target<B, RebuildStatus> to, @Nullable B body) throws CoordinatorException {
+        Call call = new Call(to, body);
         return answers.readRebuild(call, send(call, deadline));
     }
 
     /** Gets something that may not be there. */
-    <T> Optional<T> find(String path, Class<T> type) throws CoordinatorException {
+    <A> Optional<A> find(Target<Void, A> to) throws CoordinatorException {
         try {
-            return Optional.of(call("GET", path, null, type));
+            return Optional.of(call(to));
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();

@@ -6,6 +6,7 @@ import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.operation.ClusterOperations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
@@ -110,7 +111,7 @@ class KilledLeaderTest {
     private static void dissolve(CoordinatorClient client) {
         Deadlines.await("the cluster is dissolved", PATIENCE).until(() -> {
             try {
-                client.dissolveCluster();
+                client.tell(ClusterOperations.DISSOLVE.at());
                 return true;
             } catch (CoordinatorException e) {
                 return false;

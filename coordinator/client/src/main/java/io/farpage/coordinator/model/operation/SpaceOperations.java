@@ -1,0 +1,126 @@
+package io.farpage.coordinator.model.operation;
+
+import static io.farpage.coordinator.model.operation.Rights.ATTACHED_NODE;
+import static io.farpage.coordinator.model.operation.Rights.OPERATOR;
+import static io.farpage.coordinator.model.operation.Rights.READ;
+import static io.farpage.rest.Operation.ROUTINE;
+import static io.farpage.rest.Operation.delete;
+import static io.farpage.rest.Operation.get;
+import static io.farpage.rest.Operation.list;
+import static io.farpage.rest.Operation.post;
+import static io.farpage.rest.Operation.put;
+
+import io.farpage.access.Access;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.Repair;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
+import io.farpage.rest.Operation;
+import io.farpage.rest.Operation.HeaderParameter;
+import io.farpage.rest.Operation.QueryParameter;
+import java.util.List;
+
+/** Spaces, by id or name, and what attached nodes say of them. */
+public final class SpaceOperations {
+
+    /** The setting that lets nodes create spaces. */
+    public static final String NODES_CREATE_SPACES = "access.nodes_create_spaces";
+
+    private static final String SPACES = Operation.API + "/spaces";
+    private static final String SPACE = SPACES + "/{id}";
+    private static final String NODES = SPACE + "/nodes";
+    private static final String ATTACHMENTS = SPACE + "/attachments";
+    private static final String ATTACHMENT = ATTACHMENTS + "/{node}";
+
+    public static final Operation<Void, List<Space>> LIST =
+            list(SPACES, READ, Space.class).summary("All spaces");
+
+    public static final Operation<SpaceRequest, Space> CREATE = post(
+                    SPACES, OPERATOR.or(Access.anyNodeIf(NODES_CREATE_SPACES)), "space.create")
+            .json(SpaceRequest.class, Space.class)
+            .withStatus(201)
+            .summary("Make a space and allocate all its extents, or nothing")
+            .with(new HeaderParameter(
+                    Operation.IDEMPOTENCY_KEY,
+                    "drawn for this request; the same request with it again answers the same space"));
+
+    public static final Operation<Void, Space> SHOW =
+            get(SPACE, READ, Space.class).summary("A space by id or name");
+
+    public static final Operation<Void, Void> DELETE = delete(SPACE, OPERATOR, "space.delete")
+            .summary("Delete a space once no node is attached to it; its frames are free when its homes have"
+                    + " zeroed it")
+            .with(new QueryParameter(
+                    "force", false, "true: delete it even under a guest that runs, which loses its memory"));
+
+    public static final Operation<Void, SpaceNodes> ALLOWED = get(NODES, READ, SpaceNodes.class)
+            .summary("Which nodes may attach a space, with the ETag of the list; all, if none is named");
+
+    public static final Operation<SpaceNodes, Space> ALLOW = put(NODES, OPERATOR, "space.allow")
+            .json(SpaceNodes.class, Space.class)
+            .summary("Say which nodes may attach a space; all, if none is named")
+            .with(new HeaderParameter(
+                    "If-Match", "the ETag of the list that was read: refused with 412 if the list has changed since"));
+
+    public static final Operation<Void, List<Attachment>> ATTACHED =
+            list(ATTACHMENTS, READ, Attachment.class).summary("The nodes that work with a space");
+
+    public static final Operation<AttachRequest, Attachment> ATTACH = put(ATTACHMENT, ATTACHED_NODE, "space.attach")
+            .json(AttachRequest.class, Attachment.class)
+            .summary("Attach a node to a space");
+
+    public static final Operation<Void, Void> DETACH = delete(ATTACHMENT, ATTACHED_NODE, "space.detach")
+            .summary("Detach a node from a space")
+            .with(
+                    new QueryParameter("incarnation", true, "of the node, 16 hex digits"),
+                    new QueryParameter("torn", false, "why not all pages are at their homes: marks the space as torn"),
+                    new QueryParameter(
+                            "seal",
+                            false,
+                            "of an encrypted space: the mark of the file that the agent has left the tags"
+                                    + " in, 32 hex digits"));
+
+    public static final Operation<DropRequest, SpaceExtents> DROP = post(
+                    ATTACHMENT + "/drops", ATTACHED_NODE, "space.drop")
+            .json(DropRequest.class, SpaceExtents.class)
+            .summary("The node that writes a space drops a home from extents that have others");
+
+    public static final Operation<WriterRequest, SpaceExtents> ACKNOWLEDGE_DROPS = post(
+                    ATTACHMENT + "/drops/ack", ATTACHED_NODE, ROUTINE)
+            .json(WriterRequest.class, SpaceExtents.class)
+            .summary("The writer has nothing under way to the homes that were dropped");
+
+    public static final Operation<WriterRequest, SpaceExtents> PROMOTE = post(
+                    ATTACHMENT + "/promotions", ATTACHED_NODE, "space.promote")
+            .json(WriterRequest.class, SpaceExtents.class)
+            .summary("The node that writes a space has copied all pages of extents to the home that joins each");
+
+    public static final Operation<WriterRequest, SpaceExtents> ALLOW_PULLS = post(
+                    ATTACHMENT + "/pulls", ATTACHED_NODE, "space.allow-pulls")
+            .json(WriterRequest.class, SpaceExtents.class)
+            .summary("The node that writes a space notes what it writes to extents, and the home that joins"
+                    + " each may copy the pages");
+
+    public static final Operation<Void, SpaceExtents> EXTENTS =
+            get(SPACE + "/extents", READ, SpaceExtents.class).summary("Where the pages of a space live");
+
+    public static final Operation<Void, Repair> REPAIR =
+            get(SPACE + "/repair", READ, Repair.class).summary("How far a space is from having all its homes");
+
+    public static final Operation<Void, PageInfo> PAGE = get(SPACE + "/pages/{gpa}", READ, PageInfo.class)
+            .summary("Where the page is that has a guest-physical address, 0x and hex digits or decimal");
+
+    /** The coordinator also refuses nodes that the space does not concern. */
+    public static final Operation<HeatReport, Void> HEAT = post(SPACE + "/heat", Access.anyNode(), ROUTINE)
+            .taking(HeatReport.class)
+            .summary("Report how often pages were touched");
+
+    private SpaceOperations() {}
+}

@@ -28,7 +28,7 @@ final class Cluster {
 
     private final Engine engine = Engine.get();
     private final Path directory;
-    private final long repairRate;
+    private final Variant variant;
     private final Fabric fabric = new Fabric();
     private final Map<String, Host> hosts = new LinkedHashMap<>();
     private Optional<Node> coordinator = Optional.empty();
@@ -64,13 +64,10 @@ final class Cluster {
         }
     }
 
-    /**
-     * @param directory for what the processes keep in files; nothing is in it
-     * @param repairRate bytes a second that a home pulls
-     */
-    Cluster(Path directory, long repairRate) {
+    /** @param directory for what the processes keep in files; nothing is in it */
+    Cluster(Path directory, Variant variant) {
         this.directory = directory;
-        this.repairRate = repairRate;
+        this.variant = variant;
     }
 
     Fabric fabric() {
@@ -112,6 +109,11 @@ final class Cluster {
         settings.put("lease.duration", "3s");
         settings.put("lease.heartbeat_interval", "1s");
         settings.put("repair.grace", "2s");
+        if (variant.has(Variant.REBALANCE)) {
+            settings.put("rebalance.enabled", "true");
+            settings.put("rebalance.interval", "500ms");
+            settings.put("rebalance.idle_faults", "0");
+        }
         settings.keySet()
                 .removeIf(key -> Settings.SCHEMA.keys().stream()
                         .noneMatch(known -> known.name().equals(key)));
@@ -163,7 +165,11 @@ final class Cluster {
         settings.put("shard.idle", "block");
         settings.put("shard.realtime_priority", "0");
         settings.put("link.max", "8");
-        settings.put("mirror.repair_rate", Long.toString(repairRate));
+        settings.put("mirror.repair_rate", Long.toString(variant.repairRate()));
+        if (variant.has(Variant.REBALANCE)) {
+            // With four nodes too few domains would be left for three homes beside the guest's own node.
+            settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);
+        }
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
         host.process.start("main", () -> {
             try {

@@ -77,6 +77,15 @@ final class Operator {
         }
     }
 
+    /** How many there are; -1 if the coordinator does not say. */
+    int spaces() {
+        try {
+            return client.spaces().size();
+        } catch (CoordinatorException e) {
+            return -1;
+        }
+    }
+
     boolean areAllActive() {
         try {
             return client.nodes().stream()

@@ -1,5 +1,9 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
@@ -25,6 +29,8 @@ import java.util.function.BooleanSupplier;
  */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
+    /** Spaces without a guest that lie between the gaps of the pools, those included that leave the gaps. */
+    private static final int SMALL_SPACES = 12;
 
     private final Engine engine;
     private final Map<String, String> options;
@@ -41,11 +47,11 @@ public final class Scenario {
     private long goneOperations;
     private long goneCompared;
 
-    private Scenario(Engine engine, Map<String, String> options) {
+    private Scenario(long seed, Engine engine, Map<String, String> options) {
         this.engine = engine;
         this.options = options;
-        variant = Variant.of(engine, options);
-        cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
+        variant = Variant.of(seed, engine, options);
+        cluster = new Cluster(Path.of(options.get("directory")), variant);
         verdicts = new Verdicts(engine);
         faults = new Faults(this, engine, cluster, verdicts, variant, options);
         operator = new Operator(cluster);
@@ -65,7 +71,7 @@ public final class Scenario {
         });
         operator.start("operator", () -> {
             try {
-                made[0] = new Scenario(engine, options);
+                made[0] = new Scenario(seed, engine, options);
                 made[0].play();
             } catch (Exception | AssertionError e) {
                 e.printStackTrace();
@@ -125,6 +131,9 @@ public final class Scenario {
         }
         await("all nodes are registered", 60, operator::areAllActive);
         note("all nodes are registered");
+        if (variant.has(Variant.FRAGMENTS)) {
+            fragment();
+        }
         for (int i = 1; i <= 2; i++) {
             Guest guest =
                     new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
@@ -177,6 +186,24 @@ public final class Scenario {
         }
         await("every extent has its homes", 120, operator::isWhole);
         engine.end();
+    }
+
+    /** Leaves gaps at the beginning of the pools, which new spaces are placed in first: of small spaces every second goes. */
+    private void fragment() throws CoordinatorException {
+        CoordinatorClient client = operator.client();
+        List<Space> small = new ArrayList<>();
+        for (int i = 1; i <= SMALL_SPACES; i++) {
+            int pages = 24 + engine.random().nextInt(40);
+            small.add(client.createSpace(SpaceRequest.of("s" + i, pages * 4096L).withReplicas(2)));
+        }
+        for (int i = 0; i < small.size(); i += 2) {
+            client.deleteSpace(small.get(i).id());
+        }
+        await(
+                "every second of the small spaces is gone",
+                30,
+                () -> operator.spaces() == SMALL_SPACES / 2
+                        && SimulatedStore.describe(Table.RELEASES).isEmpty());
     }
 
     Verdicts verdicts() {

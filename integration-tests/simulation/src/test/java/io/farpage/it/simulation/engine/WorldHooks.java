@@ -8,6 +8,7 @@ import io.javalin.Javalin;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.http.HttpClient;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -43,6 +44,9 @@ public final class WorldHooks {
     public static Store openStore(Path directory) {
         return SimulatedStore.open(directory);
     }
+
+    /** What a process has written outlives it. */
+    public static void force(FileChannel file, boolean metadata) {}
 
     public static void setBlocking(Errno errno, int fd, boolean blocking) {
         if (!Descriptors.isSimulated(fd)) {

@@ -87,6 +87,7 @@ final class Redirects {
         call(to, "java/util/Map", "ofEntries", "mapOfEntries");
         call(to, "java/util/Set", "of", "setOf");
         call(to, "java/util/Set", "copyOf", "setCopyOf");
+        calls(to, "java/nio/file/Files", "list");
         calls(
                 to,
                 "java/util/stream/Collectors",
@@ -100,6 +101,7 @@ final class Redirects {
     private static void world(ClassDesc to) {
         call(to, "java/net/http/HttpClient", "newBuilder", "httpClient");
         methods(to, "io.javalin.Javalin", "start", "stop");
+        methods(to, "java.nio.channels.FileChannel", "force");
         calls(to, "io/farpage/linux/Sockets", "setBlocking");
         call(to, "io/farpage/linux/FileIo", "close", "closeDescriptor");
         call(

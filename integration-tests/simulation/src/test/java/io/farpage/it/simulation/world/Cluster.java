@@ -3,6 +3,7 @@ package io.farpage.it.simulation.world;
 import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.Coordinator;
 import io.farpage.coordinator.Settings;
@@ -68,6 +69,19 @@ final class Cluster {
     Cluster(Path directory, Variant variant) {
         this.directory = directory;
         this.variant = variant;
+        if (variant.has(Variant.ENCRYPTED)) {
+            PrivateFiles.makeDirectory(keys());
+            PrivateFiles.create(keys().resolve("default.key"), "5eed".repeat(16) + "\n");
+        }
+    }
+
+    private Path keys() {
+        return directory.resolve("keys");
+    }
+
+    /** Where a host keeps the tags of encrypted spaces; they outlive its agent. */
+    Path seals(String host) {
+        return directory.resolve(host + ".seals");
     }
 
     Fabric fabric() {
@@ -169,6 +183,10 @@ final class Cluster {
         if (variant.has(Variant.REBALANCE)) {
             // With four nodes too few domains would be left for three homes beside the guest's own node.
             settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);
+        }
+        if (variant.has(Variant.ENCRYPTED)) {
+            settings.put("seal.keys", keys().toString());
+            settings.put("seal.directory", seals(host.id).toString());
         }
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
         host.process.start("main", () -> {

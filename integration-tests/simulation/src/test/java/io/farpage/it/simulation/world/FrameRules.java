@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
@@ -24,7 +25,7 @@ import java.util.stream.Stream;
 /**
  * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
  * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
- * no home that has not joined it.
+ * no home that has not joined it. No home can read a page of an encrypted space.
  */
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
@@ -36,6 +37,8 @@ final class FrameRules {
     private final Cluster cluster;
     /** By row. */
     private final Map<String, List<Claim>> claims = new HashMap<>();
+    /** The ids of encrypted spaces. */
+    private final Set<Long> encrypted = new HashSet<>();
     /** The pool that each node is registered with. */
     private final Map<String, String> pools = new HashMap<>();
     /** Nodes whose leases have run out. */
@@ -69,6 +72,11 @@ final class FrameRules {
                 homesHaveJoined(row);
             } else if (row.table() == Table.NODES) {
                 row.after().ifPresent(this::isNode);
+            } else if (row.table() == Table.SPACES) {
+                row.after()
+                        .map(text -> Json.LENIENT.readValue(text, Space.class))
+                        .filter(space -> space.encryption().isPresent())
+                        .ifPresent(space -> encrypted.add(space.id()));
             }
             if (row.table() == Table.EXTENTS || row.table() == Table.RELEASES) {
                 last.put(row.table() + " " + row.key(), row);
@@ -100,6 +108,7 @@ final class FrameRules {
                             "%s are of space %d and of space %d".formatted(one, one.space(), other.space())));
         }
         keysAreOfSpaces();
+        all().filter(claim -> encrypted.contains(claim.space())).forEach(this::isSealed);
     }
 
     private void isNode(String text) {
@@ -174,15 +183,30 @@ final class FrameRules {
         }
     }
 
-    private void isBlank(Claim claim, String why) {
+    /** The frames of a claim; empty if its node does not run, or the pool is another one. */
+    private Optional<ExportedFrames> frames(Claim claim) {
         Cluster.Host host = cluster.host(claim.node());
-        Optional<ExportedFrames> frames = cluster.fabric().framesOf(host.address());
-        if (!host.runs() || frames.isEmpty() || !claim.pool().equals(pools.get(claim.node()))) {
-            return;
-        }
-        long found = frames.get().firstByteOf(claim.offset(), claim.length());
+        return cluster.fabric()
+                .framesOf(host.address())
+                .filter(_ -> host.runs() && claim.pool().equals(pools.get(claim.node())));
+    }
+
+    private void isBlank(Claim claim, String why) {
+        long found = frames(claim)
+                .map(frames -> frames.firstByteOf(claim.offset(), claim.length()))
+                .orElse(-1L);
         if (found >= 0) {
             engine.fail("%s %s, and the byte at %d is not zero".formatted(claim, why, found));
+        }
+    }
+
+    private void isSealed(Claim claim) {
+        long found = frames(claim)
+                .map(frames -> frames.firstPlainPageOf(claim.offset(), claim.length()))
+                .orElse(-1L);
+        if (found >= 0) {
+            engine.fail("%s are of space %d, which is encrypted, and the page at %d is not sealed"
+                    .formatted(claim, claim.space(), found));
         }
     }
 

@@ -86,6 +86,15 @@ final class Operator {
         }
     }
 
+    /** The id of a space; 0 if the coordinator does not say. */
+    long id(String space) {
+        try {
+            return client.space(space).map(Space::id).orElse(0L);
+        } catch (CoordinatorException e) {
+            return 0;
+        }
+    }
+
     boolean areAllActive() {
         try {
             return client.nodes().stream()

@@ -12,9 +12,12 @@ import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.GuestKernel;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -40,6 +43,9 @@ public final class Scenario {
     private final List<Guest> guests = new ArrayList<>();
     /** The hosts that guests are on, or go to, by guest. */
     private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
+
+    /** The guests of encrypted spaces. */
+    private final Set<Guest> encrypted = new HashSet<>();
 
     private final Operator operator;
     private final Verdicts verdicts;
@@ -214,10 +220,13 @@ public final class Scenario {
         return variant;
     }
 
-    /** What an agent is asked for a guest. */
+    /** What an agent is asked for a new guest. */
     String fields(Guest guest, int replicas) {
-        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d"
-                .formatted(guest.pages() * 4096L, replicas, localBytes(guest));
+        if (variant.has(Variant.ENCRYPTED) && engine.oneIn(2)) {
+            encrypted.add(guest);
+        }
+        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s"
+                .formatted(guest.pages() * 4096L, replicas, localBytes(guest), encrypted.contains(guest));
     }
 
     private long localBytes(Guest guest) {
@@ -242,6 +251,7 @@ public final class Scenario {
     /** A guest that ran for a while. */
     void gone(Guest guest) {
         hosts.remove(guest);
+        encrypted.remove(guest);
         goneOperations += guest.operations();
         goneCompared += guest.compared();
     }
@@ -274,7 +284,7 @@ public final class Scenario {
     }
 
     /** The VMM ends, its pages are written to their homes, and its host detaches from the space. */
-    void leave(Guest guest, String to) {
+    void leave(Guest guest, String to) throws IOException {
         String from = guest.host();
         hosts.put(guest, new TreeSet<>(List.of(from, to)));
         guest.end();
@@ -283,6 +293,23 @@ public final class Scenario {
                 60,
                 () -> operator.state(from, guest.space()).equals("ended"));
         await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
+        if (encrypted.contains(guest) && !from.equals(to)) {
+            carryTags(guest, from, to);
+        }
+    }
+
+    /** The next host of an encrypted space needs the tags of its pages, which the last one has written. */
+    private void carryTags(Guest guest, String from, String to) throws IOException {
+        long[] id = new long[1];
+        await("the id of space " + guest.space() + " is known", 60, () -> {
+            id[0] = operator.id(guest.space());
+            return id[0] > 0;
+        });
+        String file = "space-%d.seal".formatted(id[0]);
+        Files.move(
+                cluster.seals(from).resolve(file),
+                cluster.seals(to).resolve(file),
+                StandardCopyOption.REPLACE_EXISTING);
     }
 
     /**
@@ -317,11 +344,14 @@ public final class Scenario {
         note("%s %s under guest %s, which %s takes over"
                 .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
         keepsDown.run();
-        GuestKernel left = guest.abandon();
+        // The tags of an encrypted space are gone with its host.
+        boolean isReset = encrypted.contains(guest);
+        GuestKernel left = isReset ? guest.abandonPages() : guest.abandon();
         attach(
                 guest,
                 to.id(),
-                "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)),
+                "\"localBytes\":%d,\"force\":true,\"takeover\":true,\"reset\":%s"
+                        .formatted(localBytes(guest), isReset),
                 keepsDown);
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         if (!dies) {

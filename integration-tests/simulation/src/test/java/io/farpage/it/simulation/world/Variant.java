@@ -54,7 +54,10 @@ record Variant(
     /** A coordinator that moves extents by itself, and two nodes in one failure domain. */
     static final String REBALANCE = "rebalance";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE);
+    /** Some spaces are encrypted. */
+    static final String ENCRYPTED = "encrypted";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED);
     private static final String NONE = "none";
     /** Each feature comes in one of so many seeds. */
     private static final int FEATURE_ONE_IN = 3;

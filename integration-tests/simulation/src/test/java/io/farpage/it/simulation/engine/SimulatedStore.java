@@ -48,7 +48,27 @@ public final class SimulatedStore implements Store {
     /** What is on the disk. */
     private static final class Rows {
         private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
+        /** The rows that were lost last, until the next commit. */
+        private final Map<Table, Map<String, String>> lost = new EnumMap<>(Table.class);
         private long revision;
+
+        Optional<String> before(Table table, String key) {
+            return Optional.ofNullable(tables.getOrDefault(table, Map.of()).get(key))
+                    .or(() -> Optional.ofNullable(
+                            lost.getOrDefault(table, Map.of()).get(key)));
+        }
+
+        /** What was lost and is not there again. */
+        List<Replaced> gone() {
+            List<Replaced> gone = new ArrayList<>();
+            lost.forEach((table, rows) -> rows.forEach((key, row) -> {
+                if (!tables.getOrDefault(table, Map.of()).containsKey(key)) {
+                    gone.add(new Replaced(table, key, Optional.of(row), Optional.empty()));
+                }
+            }));
+            lost.clear();
+            return gone;
+        }
     }
 
     private SimulatedStore(Rows rows) {
@@ -57,6 +77,14 @@ public final class SimulatedStore implements Store {
 
     static SimulatedStore open(Path directory) {
         return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()));
+    }
+
+    /** Loses all rows. What the next commit writes replaces them, to those who look at commits. */
+    public static void lose(Path directory) {
+        Rows rows = DISKS.get(directory);
+        rows.lost.putAll(rows.tables);
+        rows.tables.clear();
+        rows.revision = 0;
     }
 
     /** All rows of a table, for messages. */
@@ -94,15 +122,16 @@ public final class SimulatedStore implements Store {
         }
         List<Replaced> replaced = new ArrayList<>();
         for (Change change : changes) {
-            Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
             replaced.add(new Replaced(
-                    change.table(), change.key(), Optional.ofNullable(table.get(change.key())), change.row()));
+                    change.table(), change.key(), rows.before(change.table(), change.key()), change.row()));
+            Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
             if (change.row().isPresent()) {
                 table.put(change.key(), change.row().get());
             } else {
                 table.remove(change.key());
             }
         }
+        replaced.addAll(rows.gone());
         rows.revision++;
         watch.accept(replaced);
         if (fails) {

@@ -6,11 +6,13 @@ import io.farpage.agent.config.Providers;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.Coordinator;
+import io.farpage.coordinator.RebuildRun;
 import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.verbs.Fabric;
 import io.farpage.it.simulation.verbs.SimulatedProvider;
 import java.io.IOException;
@@ -22,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** The processes of a cluster: a coordinator and some agents, each of which may be killed and started again. */
 final class Cluster {
@@ -33,6 +36,9 @@ final class Cluster {
     private final Fabric fabric = new Fabric();
     private final Map<String, Host> hosts = new LinkedHashMap<>();
     private Optional<Node> coordinator = Optional.empty();
+    /** Whether the coordinator's store is lost, and not rebuilt yet. */
+    private boolean hasLostStore;
+
     private int starts;
 
     /** A host with an agent. */
@@ -112,12 +118,28 @@ final class Cluster {
         return directory.resolve(space + ".vmm");
     }
 
+    private Path store() {
+        return directory.resolve("store");
+    }
+
+    /** Kills the coordinator, and loses its store. The one that is started next is rebuilt. */
+    void loseStore() {
+        coordinator.ifPresent(Node::kill);
+        SimulatedStore.lose(store());
+        hasLostStore = true;
+    }
+
+    /** Whether the coordinator is lost with its store, and none is rebuilt yet. */
+    boolean hasLostStore() {
+        return hasLostStore;
+    }
+
     void startCoordinator() {
         Node process = engine.newNode("coordinator", COORDINATOR);
         coordinator = Optional.of(process);
         Map<String, String> settings = new HashMap<>();
         settings.put("server.listen", COORDINATOR + ":7400");
-        settings.put("store.directory", directory.resolve("store").toString());
+        settings.put("store.directory", store().toString());
         settings.put("audit.file", "off");
         settings.put("limits.enabled", "false");
         settings.put("lease.duration", "3s");
@@ -134,9 +156,13 @@ final class Cluster {
         Config config = Settings.SCHEMA.load(Optional.empty(), Map.of(), settings);
         process.start("main", () -> {
             try {
-                Files.createDirectories(directory.resolve("store"));
+                Files.createDirectories(store());
+                if (hasLostStore) {
+                    RebuildRun.await(config, Set.copyOf(hosts.keySet()));
+                    hasLostStore = false;
+                }
                 start(config);
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | InterruptedException | RuntimeException e) {
                 engine.fail("the coordinator does not start: " + e);
                 e.printStackTrace();
             }

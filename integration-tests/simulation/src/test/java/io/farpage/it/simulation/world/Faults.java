@@ -145,6 +145,7 @@ final class Faults {
             case "cut" -> cut();
             case "slow" -> slowDown();
             case "drain" -> drain();
+            case Variant.REBUILD -> loseStore();
             default -> throw new IllegalArgumentException("--faults: " + kind + " is none of " + Variant.KINDS);
         }
     }
@@ -186,6 +187,26 @@ final class Faults {
             cluster.coordinator().get().kill();
             failing("restart", nanos, cluster::startCoordinator);
         }
+    }
+
+    /** The coordinator is lost with its store while everything else is well, and rebuilt from what all agents know. */
+    private void loseStore() {
+        if (cluster.coordinator().isEmpty() || isFailing() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+            return;
+        }
+        long nanos = between(10 * MILLISECOND, 3 * SECOND);
+        note(
+                "coordinator's store lost",
+                "the coordinator and its store are lost; another is rebuilt after %.3f s".formatted(nanos / 1e9));
+        verdicts.excuseCoordinator(nanos);
+        cluster.loseStore();
+        failing("rebuild", nanos, () -> {
+            cluster.startCoordinator();
+            scenario.await("the coordinator is rebuilt", 60, () -> {
+                verdicts.excuseCoordinator(0);
+                return !cluster.hasLostStore();
+            });
+        });
     }
 
     private void loseRequests() {

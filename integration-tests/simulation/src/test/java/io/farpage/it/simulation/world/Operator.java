@@ -40,11 +40,17 @@ final class Operator {
         return client;
     }
 
-    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
+    /**
+     * Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is, or is being
+     * rebuilt, which takes every agent.
+     */
     boolean kill(Cluster.Host host) {
         try {
             killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
         } catch (CoordinatorException e) {
+            return false;
+        }
+        if (cluster.hasLostStore()) {
             return false;
         }
         host.process().kill();

@@ -44,6 +44,8 @@ public final class Scenario {
     /** The hosts that guests are on, or go to, by guest. */
     private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
 
+    /** The hosts that serve guests, which neither come nor go, by space. */
+    private final Map<String, String> served = new LinkedHashMap<>();
     /** The guests of encrypted spaces. */
     private final Set<Guest> encrypted = new HashSet<>();
 
@@ -127,7 +129,11 @@ public final class Scenario {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
         cluster.fabric().onRefusal(verdicts::refused);
         FrameRules rules = new FrameRules(engine, cluster);
+        RebuildRules rebuilt = new RebuildRules(engine, served);
         SimulatedStore.watch(rows -> {
+            if (cluster.hasLostStore()) {
+                rebuilt.check(rows);
+            }
             rules.check(rows);
             verdicts.committed(rows);
         });
@@ -287,6 +293,7 @@ public final class Scenario {
     void leave(Guest guest, String to) throws IOException {
         String from = guest.host();
         hosts.put(guest, new TreeSet<>(List.of(from, to)));
+        served.remove(guest.space());
         guest.end();
         await(
                 "the pages of " + guest.space() + " are at their homes",
@@ -340,6 +347,7 @@ public final class Scenario {
             keepsDown = () -> from.process().standStill(60 * SECOND);
         }
         faults.failed();
+        served.remove(guest.space());
         engine.trail().count("space taken over");
         note("%s %s under guest %s, which %s takes over"
                 .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
@@ -375,6 +383,7 @@ public final class Scenario {
         engine.trail().count("space deleted under its guest");
         note("space %s is deleted under its guest".formatted(guest.space()));
         guest.mayLose(_ -> true);
+        served.remove(guest.space());
         await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));
         stop(guest);
@@ -413,6 +422,7 @@ public final class Scenario {
         if (!guest.start(on, vmm, cluster.socket(space))) {
             engine.fail("no agent listens for the memory of " + space);
         }
+        served.put(space, on);
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

@@ -57,7 +57,10 @@ record Variant(
     /** Some spaces are encrypted. */
     static final String ENCRYPTED = "encrypted";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED);
+    /** The coordinator's store is lost now and then, and rebuilt from what the agents know. */
+    static final String REBUILD = "rebuild";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD);
     private static final String NONE = "none";
     /** Each feature comes in one of so many seeds. */
     private static final int FEATURE_ONE_IN = 3;
@@ -136,8 +139,9 @@ record Variant(
 
     /** The faults that come by themselves, whatever the guests do. */
     List<String> spontaneous() {
-        return faults.stream()
-                .filter(kind -> !List.of(NONE, "takeover", "delete").contains(kind))
+        return Stream.concat(
+                        faults.stream().filter(kind -> !List.of(NONE, "takeover", "delete").contains(kind)),
+                        features.stream().filter(REBUILD::equals))
                 .toList();
     }
 

@@ -3,7 +3,9 @@ package io.farpage.it.simulation.engine;
 import io.farpage.coordinator.store.Store;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.SharedMemory;
 import io.farpage.linux.Sockets;
+import io.farpage.linux.SystemCall;
 import io.javalin.Javalin;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("unchecked")
 public final class WorldHooks {
+    private static final long PAGE = 4096;
+
     private WorldHooks() {}
 
     private static Engine engine() {
@@ -47,6 +51,15 @@ public final class WorldHooks {
 
     /** What a process has written outlives it. */
     public static void force(FileChannel file, boolean metadata) {}
+
+    /** Memory can always be locked. */
+    public static SystemCall mlock(long address, long bytes) {
+        return new SystemCall(0, 0);
+    }
+
+    public static SystemCall pageBytes(int fd) {
+        return Descriptors.isSimulated(fd) ? new SystemCall(PAGE, 0) : SharedMemory.pageBytes(fd);
+    }
 
     public static void setBlocking(Errno errno, int fd, boolean blocking) {
         if (!Descriptors.isSimulated(fd)) {

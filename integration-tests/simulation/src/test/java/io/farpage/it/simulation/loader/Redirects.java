@@ -102,6 +102,8 @@ final class Redirects {
         call(to, "java/net/http/HttpClient", "newBuilder", "httpClient");
         methods(to, "io.javalin.Javalin", "start", "stop");
         methods(to, "java.nio.channels.FileChannel", "force");
+        calls(to, "io/farpage/linux/Memory", "mlock");
+        calls(to, "io/farpage/linux/SharedMemory", "pageBytes");
         calls(to, "io/farpage/linux/Sockets", "setBlocking");
         call(to, "io/farpage/linux/FileIo", "close", "closeDescriptor");
         call(

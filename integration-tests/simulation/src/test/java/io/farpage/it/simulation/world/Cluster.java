@@ -11,6 +11,7 @@ import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.verbs.Fabric;
@@ -182,6 +183,15 @@ final class Cluster {
         }
     }
 
+    private Path keeper(Host host) {
+        return directory.resolve(host.id + ".keeper");
+    }
+
+    /** The host dies, and its keeper with it. */
+    void endKeeper(Host host) {
+        Keepers.end(keeper(host));
+    }
+
     Host add(String id) {
         Host host = new Host(id, "127.0.0." + (hosts.size() + 1), engine.running());
         hosts.put(id, host);
@@ -213,6 +223,10 @@ final class Cluster {
         if (variant.has(Variant.ENCRYPTED)) {
             settings.put("seal.keys", keys().toString());
             settings.put("seal.directory", seals(host.id).toString());
+        }
+        if (variant.has(Variant.KEEPER)) {
+            settings.put("keeper.mode", "process");
+            settings.put("keeper.socket", keeper(host).toString());
         }
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
         host.process.start("main", () -> {

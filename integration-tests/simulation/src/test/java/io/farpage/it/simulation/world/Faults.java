@@ -146,6 +146,7 @@ final class Faults {
             case "slow" -> slowDown();
             case "drain" -> drain();
             case Variant.REBUILD -> loseStore();
+            case Variant.KEEPER -> restartAgent();
             default -> throw new IllegalArgumentException("--faults: " + kind + " is none of " + Variant.KINDS);
         }
     }
@@ -333,6 +334,35 @@ final class Faults {
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
         failing("restart", nanos, () -> cluster.start(host));
+    }
+
+    /** An agent is killed while its host goes on: its successor gets the pool, and the guests, from the keeper. */
+    private void restartAgent() {
+        List<Cluster.Host> candidates = cluster.hosts().stream()
+                .filter(host -> scenario.isSettled(host.id()))
+                .toList();
+        if (candidates.isEmpty() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+            return;
+        }
+        Cluster.Host host = any(candidates);
+        long nanos = between(10 * MILLISECOND, 4 * SECOND);
+        if (!scenario.areServed(host)
+                || !scenario.isSettled(host.id())
+                || !scenario.operator().killAgent(host)) {
+            return;
+        }
+        verdicts.excuse(host.id(), nanos);
+        verdicts.excuseDropsBy(host.id(), nanos);
+        note(
+                "agent killed, and its pool kept",
+                "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
+        failing("restart", nanos, () -> {
+            cluster.start(host);
+            scenario.await("the guests of " + host.id() + " are served again", 60, () -> {
+                verdicts.excuse(host.id(), 0);
+                return scenario.areServed(host);
+            });
+        });
     }
 
     /** What a guest does to its host keeps a node from working, until {@link #mended}. */

@@ -45,6 +45,15 @@ final class Operator {
      * rebuilt, which takes every agent.
      */
     boolean kill(Cluster.Host host) {
+        if (!killAgent(host)) {
+            return false;
+        }
+        cluster.endKeeper(host);
+        return true;
+    }
+
+    /** As {@link #kill}, while its host goes on, whose keeper may have the pool and the guests. */
+    boolean killAgent(Cluster.Host host) {
         try {
             killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
         } catch (CoordinatorException e) {

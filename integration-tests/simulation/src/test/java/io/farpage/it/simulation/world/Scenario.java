@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.guest.Guest;
@@ -88,6 +89,7 @@ public final class Scenario {
         });
         long began = engine.now();
         engine.run(began + (long) (Double.parseDouble(options.getOrDefault("until", "100000")) * SECOND));
+        Keepers.endAll();
         return made[0] == null
                 ? Map.of(
                         "failure",
@@ -250,6 +252,27 @@ public final class Scenario {
         return hosts.values().stream().anyMatch(used -> used.contains(host));
     }
 
+    /** Whether each guest on a host, or on its way there, is served there. */
+    boolean isSettled(String host) {
+        return hosts.entrySet().stream()
+                .filter(each -> each.getValue().contains(host))
+                .allMatch(each -> host.equals(served.get(each.getKey().space())));
+    }
+
+    /** Whether the agent of a host runs and says that it serves all guests that are there. */
+    boolean areServed(Cluster.Host host) {
+        return served.entrySet().stream()
+                .filter(each -> each.getValue().equals(host.id()))
+                .map(Map.Entry::getKey)
+                .toList()
+                .stream()
+                .allMatch(space -> isServed(host, space));
+    }
+
+    private boolean isServed(Cluster.Host host, String space) {
+        return operator.state(host.id(), space).equals("attached") && host.runs();
+    }
+
     Operator operator() {
         return operator;
     }
@@ -383,6 +406,10 @@ public final class Scenario {
         engine.trail().count("space deleted under its guest");
         note("space %s is deleted under its guest".formatted(guest.space()));
         guest.mayLose(_ -> true);
+        if (variant.has(Variant.KEEPER)) {
+            Cluster.Host host = cluster.host(guest.host());
+            await(guest.space() + " is served", 60, () -> isServed(host, guest.space()));
+        }
         served.remove(guest.space());
         await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));

@@ -60,7 +60,10 @@ record Variant(
     /** The coordinator's store is lost now and then, and rebuilt from what the agents know. */
     static final String REBUILD = "rebuild";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD);
+    /** Pools and guests outlive an agent that is killed and started again. */
+    static final String KEEPER = "keeper";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER);
     private static final String NONE = "none";
     /** Each feature comes in one of so many seeds. */
     private static final int FEATURE_ONE_IN = 3;
@@ -141,7 +144,7 @@ record Variant(
     List<String> spontaneous() {
         return Stream.concat(
                         faults.stream().filter(kind -> !List.of(NONE, "takeover", "delete").contains(kind)),
-                        features.stream().filter(REBUILD::equals))
+                        features.stream().filter(List.of(REBUILD, KEEPER)::contains))
                 .toList();
     }
 

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -36,6 +37,8 @@ public final class SimulatedStore implements Store {
     }
 
     private final Rows rows;
+    /** Whether the coordinator leads, at the moment at which a commit takes effect. */
+    private final BooleanSupplier leads;
 
     /** A row that a commit has changed. */
     public record Replaced(Table table, String key, Optional<String> before, Optional<String> after) {}
@@ -71,12 +74,18 @@ public final class SimulatedStore implements Store {
         }
     }
 
-    private SimulatedStore(Rows rows) {
+    private SimulatedStore(Rows rows, BooleanSupplier leads) {
         this.rows = rows;
+        this.leads = leads;
     }
 
     static SimulatedStore open(Path directory) {
-        return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()));
+        return open(directory, () -> true);
+    }
+
+    /** @param leads whether the coordinator may write */
+    static SimulatedStore open(Path directory, BooleanSupplier leads) {
+        return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()), leads);
     }
 
     /** Loses all rows. What the next commit writes replaces them, to those who look at commits. */
@@ -119,6 +128,9 @@ public final class SimulatedStore implements Store {
         if (fails && engine.oneIn(2)) {
             engine.trail().count("commit refused");
             throw new StoreException("the disk refuses to write");
+        }
+        if (!leads.getAsBoolean()) {
+            throw new StoreException("another coordinator leads");
         }
         List<Replaced> replaced = new ArrayList<>();
         for (Change change : changes) {

@@ -49,6 +49,15 @@ public final class WorldHooks {
         return SimulatedStore.open(directory);
     }
 
+    public static Object elections() {
+        return new SimulatedElections();
+    }
+
+    /** A process ends without a word. */
+    public static void addShutdownHook(Runtime runtime, Thread hook) {}
+
+    public static void noRehearsal(Object config, Object follows) {}
+
     /** What a process has written outlives it. */
     public static void force(FileChannel file, boolean metadata) {}
 
@@ -71,6 +80,11 @@ public final class WorldHooks {
         if (!Descriptors.isSimulated(fd)) {
             FileIo.close(errno, fd);
         }
+    }
+
+    /** For messages. */
+    public static Object url(Object server) {
+        return "http://" + engine().running().address();
     }
 
     public static Object noConnectors(Object app) {

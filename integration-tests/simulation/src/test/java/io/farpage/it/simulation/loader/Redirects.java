@@ -110,8 +110,12 @@ final class Redirects {
                 "io/farpage/coordinator/store/MvStore",
                 "open",
                 new Call(to, "openStore", to, Optional.of(of("io.farpage.coordinator.store.Store"))));
+        methods(to, "java.lang.Runtime", "addShutdownHook");
+        stub(to, "io/farpage/coordinator/StoreAccess.elections", "elections");
+        stub(to, "io/farpage/coordinator/LeadRehearsal.begin", "noRehearsal");
         stub(to, "io/prometheus/metrics/core/util/Scheduler.schedule", "never");
         stub(to, "io/farpage/rest/RestServer.connectors", "noConnectors");
+        stub(to, "io/farpage/rest/RestServer.url", "url");
         stub(to, "io/farpage/rest/Bodies.connection", "endPoint");
         stub(to, "io/farpage/rest/Connections.endPoint", "endPoint");
         stub(to, "io/farpage/agent/rest/ApiSocket.publish", "nothing");

@@ -6,7 +6,7 @@ import io.farpage.agent.config.Providers;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.Coordinator;
-import io.farpage.coordinator.RebuildRun;
+import io.farpage.coordinator.CoordinatorRun;
 import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
@@ -17,6 +17,7 @@ import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.verbs.Fabric;
 import io.farpage.it.simulation.verbs.SimulatedProvider;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,17 +27,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The processes of a cluster: a coordinator and some agents, each of which may be killed and started again. */
 final class Cluster {
-    static final String COORDINATOR = "127.0.0.100";
+    /** The addresses of coordinators, the second for one that shares the store of the first. */
+    private static final List<String> COORDINATORS = List.of("127.0.0.100", "127.0.0.101");
+
+    private static final int PORT = 7400;
 
     private final Engine engine = Engine.get();
     private final Path directory;
     private final Variant variant;
     private final Fabric fabric = new Fabric();
     private final Map<String, Host> hosts = new LinkedHashMap<>();
-    private Optional<Node> coordinator = Optional.empty();
+    /** By address. */
+    private final Map<String, Node> coordinators = new LinkedHashMap<>();
     /** Whether the coordinator's store is lost, and not rebuilt yet. */
     private boolean hasLostStore;
 
@@ -103,15 +109,26 @@ final class Cluster {
         return hosts.get(id);
     }
 
-    Optional<Node> coordinator() {
-        return coordinator.filter(process -> !process.isDead());
+    /** The coordinators that run. */
+    List<Node> coordinators() {
+        return coordinators.values().stream()
+                .filter(process -> !process.isDead())
+                .toList();
     }
 
-    /** The agents and the coordinator that run. */
+    /** Where coordinators are reached. */
+    List<URI> urls() {
+        return COORDINATORS.stream()
+                .limit(variant.has(Variant.PAIR) ? 2 : 1)
+                .map(address -> URI.create("http://%s:%d".formatted(address, PORT)))
+                .toList();
+    }
+
+    /** The agents and the coordinators that run. */
     List<Node> processes() {
         List<Node> all = new ArrayList<>();
         hosts.values().stream().filter(Host::runs).forEach(host -> all.add(host.process()));
-        coordinator().ifPresent(all::add);
+        all.addAll(coordinators());
         return all;
     }
 
@@ -125,7 +142,7 @@ final class Cluster {
 
     /** Kills the coordinator, and loses its store. The one that is started next is rebuilt. */
     void loseStore() {
-        coordinator.ifPresent(Node::kill);
+        coordinators().forEach(Node::kill);
         SimulatedStore.lose(store());
         hasLostStore = true;
     }
@@ -135,11 +152,23 @@ final class Cluster {
         return hasLostStore;
     }
 
-    void startCoordinator() {
-        Node process = engine.newNode("coordinator", COORDINATOR);
-        coordinator = Optional.of(process);
+    /** Starts those that do not run. */
+    void startCoordinators() {
+        urls().stream()
+                .map(URI::getHost)
+                .filter(address -> !coordinators.containsKey(address)
+                        || coordinators.get(address).isDead())
+                .forEach(this::startCoordinator);
+    }
+
+    private void startCoordinator(String address) {
+        Node process = engine.newNode("coordinator", address);
+        coordinators.put(address, process);
         Map<String, String> settings = new HashMap<>();
-        settings.put("server.listen", COORDINATOR + ":7400");
+        settings.put("server.listen", "%s:%d".formatted(address, PORT));
+        if (variant.has(Variant.PAIR)) {
+            settings.put("store.kind", "etcd");
+        }
         settings.put("store.directory", store().toString());
         settings.put("audit.file", "off");
         settings.put("limits.enabled", "false");
@@ -159,8 +188,11 @@ final class Cluster {
             try {
                 Files.createDirectories(store());
                 if (hasLostStore) {
-                    RebuildRun.await(config, Set.copyOf(hosts.keySet()));
+                    CoordinatorRun.rebuild(config, Set.copyOf(hosts.keySet()));
                     hasLostStore = false;
+                }
+                if (variant.has(Variant.PAIR)) {
+                    CoordinatorRun.share(config);
                 }
                 start(config);
             } catch (IOException | InterruptedException | RuntimeException e) {
@@ -203,7 +235,7 @@ final class Cluster {
         host.process = engine.newNode(host.id, host.address);
         Map<String, String> settings = new HashMap<>();
         settings.put("node.id", host.id);
-        settings.put("coordinator.url", "http://" + COORDINATOR + ":7400");
+        settings.put("coordinator.url", urls().stream().map(URI::toString).collect(Collectors.joining(",")));
         settings.put("api.socket", directory.resolve(host.id + starts + ".sock").toString());
         settings.put("audit.file", "off");
         settings.put("pool.exported", "8MiB");

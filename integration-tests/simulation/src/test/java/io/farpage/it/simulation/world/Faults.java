@@ -179,20 +179,22 @@ final class Faults {
     }
 
     private void killCoordinator() {
-        if (cluster.coordinator().isPresent()) {
+        List<Node> running = cluster.coordinators();
+        if (!running.isEmpty()) {
             long nanos = between(10 * MILLISECOND, 3 * SECOND);
             note(
                     "coordinator killed",
                     "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
             verdicts.excuseCoordinator(nanos);
-            cluster.coordinator().get().kill();
-            failing("restart", nanos, cluster::startCoordinator);
+            Node killed = running.size() > 1 ? any(running) : running.getFirst();
+            killed.kill();
+            failing("restart", nanos, cluster::startCoordinators);
         }
     }
 
     /** The coordinator is lost with its store while everything else is well, and rebuilt from what all agents know. */
     private void loseStore() {
-        if (cluster.coordinator().isEmpty() || isFailing() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+        if (cluster.coordinators().isEmpty() || isFailing() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
             return;
         }
         long nanos = between(10 * MILLISECOND, 3 * SECOND);
@@ -202,7 +204,7 @@ final class Faults {
         verdicts.excuseCoordinator(nanos);
         cluster.loseStore();
         failing("rebuild", nanos, () -> {
-            cluster.startCoordinator();
+            cluster.startCoordinators();
             scenario.await("the coordinator is rebuilt", 60, () -> {
                 verdicts.excuseCoordinator(0);
                 return !cluster.hasLostStore();

@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
@@ -7,6 +8,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -25,15 +27,16 @@ import java.util.regex.Pattern;
 /** What an operator asks the coordinator and the agents, and does to their processes. */
 final class Operator {
     private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
-    private static final String COORDINATOR = "http://" + Cluster.COORDINATOR + ":7400";
 
     private final Cluster cluster;
-    private final CoordinatorClient client = new CoordinatorClient(URI.create(COORDINATOR), Duration.ofSeconds(5));
+    private final CoordinatorClient client;
     private final HttpClient http = HttpClient.newBuilder().build();
     private final Map<String, Incarnation> killed = new HashMap<>();
 
     Operator(Cluster cluster) {
         this.cluster = cluster;
+        client = new CoordinatorClient(
+                cluster.urls(), Duration.ofSeconds(5), new Allegiance(), Credentials.NONE);
     }
 
     CoordinatorClient client() {
@@ -196,9 +199,12 @@ final class Operator {
      * Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has.
      */
     boolean deleteByForce(String space) {
+        return cluster.urls().stream().anyMatch(url -> deleteByForce(url, space));
+    }
+
+    private boolean deleteByForce(URI coordinator, String space) {
         try {
-            int status = send(HttpRequest.newBuilder(
-                                    URI.create(COORDINATOR + "/api/v1/spaces/" + space + "?force=true"))
+            int status = send(HttpRequest.newBuilder(coordinator.resolve("/api/v1/spaces/" + space + "?force=true"))
                             .DELETE())
                     .statusCode();
             return status < 300 || status == 404;

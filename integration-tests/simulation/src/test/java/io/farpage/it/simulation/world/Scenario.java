@@ -139,7 +139,7 @@ public final class Scenario {
             rules.check(rows);
             verdicts.committed(rows);
         });
-        cluster.startCoordinator();
+        cluster.startCoordinators();
         for (int i = 0; i < variant.nodes(); i++) {
             cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
         }

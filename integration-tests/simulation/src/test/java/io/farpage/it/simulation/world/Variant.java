@@ -63,7 +63,10 @@ record Variant(
     /** Pools and guests outlive an agent that is killed and started again. */
     static final String KEEPER = "keeper";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER);
+    /** Two coordinators share a store, and one of them leads; so it is not lost, and never rebuilt. */
+    static final String PAIR = "pair";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR);
     private static final String NONE = "none";
     /** Each feature comes in one of so many seeds. */
     private static final int FEATURE_ONE_IN = 3;
@@ -111,8 +114,11 @@ record Variant(
     /** Drawn apart from everything else: a seed without features is what it is whatever features there are. */
     private static List<String> features(long seed) {
         Random apart = new Random(seed * SPREAD);
-        return FEATURES.stream()
+        List<String> drawn = FEATURES.stream()
                 .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
+                .toList();
+        return drawn.stream()
+                .filter(each -> !each.equals(PAIR) || !drawn.contains(REBUILD))
                 .toList();
     }
 
@@ -122,6 +128,9 @@ record Variant(
                 .toList();
         if (!FEATURES.containsAll(all)) {
             throw new IllegalArgumentException("--features: %s are not all of %s".formatted(all, FEATURES));
+        }
+        if (all.containsAll(List.of(PAIR, REBUILD))) {
+            throw new IllegalArgumentException("--features: %s and %s exclude each other".formatted(PAIR, REBUILD));
         }
         return all;
     }

@@ -22,8 +22,7 @@ public final class CoordinatorRun {
     public static void rebuild(Config config, Set<String> expected) throws InterruptedException {
         Doors doors = Doors.open(config);
         try (Store store = MvStore.open(config.get(Settings.DIRECTORY));
-                RebuildServer server =
-                        new RebuildServer(doors.options(config, doors.rebuilding()), store, expected)) {
+                RebuildServer server = new RebuildServer(doors.options(config, doors.rebuilding()), store, expected)) {
             server.awaitFinished();
         } finally {
             doors.close();

@@ -53,6 +53,7 @@ public final class SimulatedStore implements Store {
         private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
         /** The rows that were lost last, until the next commit. */
         private final Map<Table, Map<String, String>> lost = new EnumMap<>(Table.class);
+
         private long revision;
 
         Optional<String> before(Table table, String key) {

@@ -194,7 +194,9 @@ final class Faults {
 
     /** The coordinator is lost with its store while everything else is well, and rebuilt from what all agents know. */
     private void loseStore() {
-        if (cluster.coordinators().isEmpty() || isFailing() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+        if (cluster.coordinators().isEmpty()
+                || isFailing()
+                || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
             return;
         }
         long nanos = between(10 * MILLISECOND, 3 * SECOND);

@@ -35,8 +35,7 @@ final class Operator {
 
     Operator(Cluster cluster) {
         this.cluster = cluster;
-        client = new CoordinatorClient(
-                cluster.urls(), Duration.ofSeconds(5), new Allegiance(), Credentials.NONE);
+        client = new CoordinatorClient(cluster.urls(), Duration.ofSeconds(5), new Allegiance(), Credentials.NONE);
     }
 
     CoordinatorClient client() {

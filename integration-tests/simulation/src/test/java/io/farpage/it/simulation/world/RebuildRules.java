@@ -69,7 +69,9 @@ final class RebuildRules {
                 && found.pages() == lost.pages()
                 && found.pageSize() == lost.pageSize()
                 && found.copies() == lost.copies()
-                && found.encryption().map(Encryption::keyId).equals(lost.encryption().map(Encryption::keyId));
+                && found.encryption()
+                        .map(Encryption::keyId)
+                        .equals(lost.encryption().map(Encryption::keyId));
         if (!isSame) {
             engine.fail("space '%s' is rebuilt in another way: %s instead of %s".formatted(lost.name(), found, lost));
         }

@@ -381,8 +381,7 @@ public final class Scenario {
         attach(
                 guest,
                 to.id(),
-                "\"localBytes\":%d,\"force\":true,\"takeover\":true,\"reset\":%s"
-                        .formatted(localBytes(guest), isReset),
+                "\"localBytes\":%d,\"force\":true,\"takeover\":true,\"reset\":%s".formatted(localBytes(guest), isReset),
                 keepsDown);
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         if (!dies) {

@@ -152,7 +152,9 @@ record Variant(
     /** The faults that come by themselves, whatever the guests do. */
     List<String> spontaneous() {
         return Stream.concat(
-                        faults.stream().filter(kind -> !List.of(NONE, "takeover", "delete").contains(kind)),
+                        faults.stream()
+                                .filter(kind ->
+                                        !List.of(NONE, "takeover", "delete").contains(kind)),
                         features.stream().filter(List.of(REBUILD, KEEPER)::contains))
                 .toList();
     }

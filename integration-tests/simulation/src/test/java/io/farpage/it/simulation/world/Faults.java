@@ -40,6 +40,10 @@ final class Faults {
     private int failing;
 
     private long failedUntil;
+    /** Those of them by which a host dies, its agent is killed, or a space is taken away from it. */
+    private int down;
+
+    private long downUntil;
 
     /** @param options names the faults that are left out, by their numbers ({@code without}) */
     Faults(
@@ -130,6 +134,16 @@ final class Faults {
         });
     }
 
+    /** As {@link #failing}, of what takes an agent down. */
+    private void down(String name, long nanos, Runnable mend) {
+        down++;
+        failing(name, nanos, () -> {
+            mend.run();
+            down--;
+            downUntil = engine.now();
+        });
+    }
+
     private void next() {
         String kind = any(variant.spontaneous());
         switch (kind) {
@@ -192,11 +206,9 @@ final class Faults {
         }
     }
 
-    /** The coordinator is lost with its store while everything else is well, and rebuilt from what all agents know. */
+    /** The coordinator is lost with its store while all agents run, and rebuilt from what they know. */
     private void loseStore() {
-        if (cluster.coordinators().isEmpty()
-                || isFailing()
-                || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+        if (cluster.coordinators().isEmpty() || down > 0 || engine.now() - downUntil < 3 * SECOND) {
             return;
         }
         long nanos = between(10 * MILLISECOND, 3 * SECOND);
@@ -337,15 +349,14 @@ final class Faults {
         note(
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
-        failing("restart", nanos, () -> cluster.start(host));
+        down("restart", nanos, () -> cluster.start(host));
     }
 
     /** An agent is killed while its host goes on: its successor gets the pool, and the guests, from the keeper. */
     private void restartAgent() {
-        List<Cluster.Host> candidates = cluster.hosts().stream()
-                .filter(host -> scenario.isSettled(host.id()))
-                .toList();
-        if (candidates.isEmpty() || !cluster.hosts().stream().allMatch(Cluster.Host::runs)) {
+        List<Cluster.Host> candidates = new ArrayList<>(cluster.hosts());
+        candidates.removeIf(host -> !host.runs() || !scenario.isSettled(host.id()));
+        if (candidates.isEmpty()) {
             return;
         }
         Cluster.Host host = any(candidates);
@@ -360,7 +371,7 @@ final class Faults {
         note(
                 "agent killed, and its pool kept",
                 "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
-        failing("restart", nanos, () -> {
+        down("restart", nanos, () -> {
             cluster.start(host);
             scenario.await("the guests of " + host.id() + " are served again", 60, () -> {
                 verdicts.excuse(host.id(), 0);
@@ -371,11 +382,14 @@ final class Faults {
 
     /** What a guest does to its host keeps a node from working, until {@link #mended}. */
     void failed() {
+        down++;
         failing++;
         open++;
     }
 
     void mended() {
+        down--;
+        downUntil = engine.now();
         failing--;
         open--;
         failedUntil = engine.now();

@@ -44,7 +44,7 @@ final class Operator {
 
     /**
      * Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is, or is being
-     * rebuilt, which takes every agent.
+     * rebuilt, which takes every agent, or if the agent is dead.
      */
     boolean kill(Cluster.Host host) {
         if (!killAgent(host)) {
@@ -61,7 +61,7 @@ final class Operator {
         } catch (CoordinatorException e) {
             return false;
         }
-        if (cluster.hasLostStore()) {
+        if (cluster.hasLostStore() || !host.runs()) {
             return false;
         }
         host.process().kill();

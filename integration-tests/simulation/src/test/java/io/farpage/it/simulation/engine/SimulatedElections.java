@@ -12,8 +12,10 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A store that several coordinators share, and that lets one of them lead: the first that asks while none does, until
@@ -29,6 +31,7 @@ final class SimulatedElections implements Elections {
 
     /** Who leads, as the store has it. */
     private static final class Election {
+        private final Set<String> candidates = new HashSet<>();
         private long terms;
         private Optional<Leader> leader = Optional.empty();
         private long expires;
@@ -58,12 +61,26 @@ final class SimulatedElections implements Elections {
     public Candidacy open(Config config, URI own) {
         Path store = config.get(Settings.DIRECTORY);
         Election election = ALL.computeIfAbsent(store, _ -> new Election());
+        election.candidates.add(own.getHost());
         return new Candidate(store, election, own, config.get(Settings.ETCD_LEASE));
     }
 
     @Override
     public AccessRecords access(Config config) {
         return AccessRecords.in(config.get(Settings.DIRECTORY));
+    }
+
+    /** A process has answered what it knows: if it is a coordinator, no other may lead at this moment. */
+    static void answered(Node by) {
+        for (Election election : ALL.values()) {
+            Optional<Leader> other =
+                    election.leader().filter(leader -> !leader.url().getHost().equals(by.address()));
+            if (other.isPresent() && election.candidates.contains(by.address())) {
+                Engine.get()
+                        .fail("the coordinator at %s answers, and the one at %s leads"
+                                .formatted(by.address(), other.get().url()));
+            }
+        }
     }
 
     /** A message to the store, or its answer. False: it is lost. */

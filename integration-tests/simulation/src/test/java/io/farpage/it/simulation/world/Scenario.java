@@ -202,7 +202,7 @@ public final class Scenario {
         engine.end();
     }
 
-    /** Leaves gaps at the beginning of the pools, which new spaces are placed in first: of small spaces every second goes. */
+    /** Leaves gaps where new spaces are placed first, at the beginning of the pools: every second small space goes. */
     private void fragment() throws CoordinatorException {
         CoordinatorClient client = operator.client();
         List<Space> small = new ArrayList<>();

@@ -164,7 +164,8 @@ record Variant(
     public String toString() {
         return String.format(
                 Locale.ROOT,
-                "--faults %s --pause %.1f --repair-rate %d --nodes %d --churns %d --threads %d --pace %.0f --local-pages %d --features %s",
+                "--faults %s --pause %.1f --repair-rate %d --nodes %d --churns %d --threads %d --pace %.0f"
+                        + " --local-pages %d --features %s",
                 String.join(",", faults),
                 pause / 1e9,
                 repairRate,

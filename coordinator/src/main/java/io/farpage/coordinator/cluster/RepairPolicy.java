@@ -160,7 +160,8 @@ final class RepairPolicy {
     /**
      * Whether the home that joins is to be dropped: enough homes stay, since a drain or move was cancelled; the pages
      * are lost; it is in the failure domain of one that stays, since it was to take the place of that one and another
-     * has failed; its node cannot pull the pages; or no writer is attached that could allow its pull.
+     * has failed; its node cannot pull the pages; its node has failed, and a home that is alive would be dropped for
+     * it; or no writer is attached that could allow its pull.
      */
     boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {
@@ -170,9 +171,14 @@ final class RepairPolicy {
         Optional<String> domain = domain(draft, extent.joining().get());
         return extent.state() == ExtentState.LOST
                 || (isPulling(extent) && Pulls.isDead(draft, extent.joining().get()))
+                || (Fences.isFailed(draft, extent.joining().get().node()) && replacesOneAlive(draft, space, extent))
                 || (Pulls.isUnattended(draft, space) && Pulls.isAwaited(extent))
                 || staying.size() >= space.copies()
                 || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
+    }
+
+    private boolean replacesOneAlive(Draft draft, Space space, Extent extent) {
+        return replaced(draft, space, extent).stream().anyMatch(home -> !Fences.isFailed(draft, home.node()));
     }
 
     /** Whether a home joins that lacks pages. */

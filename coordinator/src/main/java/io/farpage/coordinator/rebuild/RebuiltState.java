@@ -55,6 +55,7 @@ final class RebuiltState {
     private final List<Change> changes = new ArrayList<>();
     private final Map<String, SortedSet<String>> retired = new TreeMap<>();
     private final Instant now = Instant.now();
+    private long nextId;
 
     /** @param without nodes that are given up */
     RebuiltState(Map<String, NodeReport> reports, Merge merge, Set<String> without) {
@@ -70,8 +71,10 @@ final class RebuiltState {
         }
         reports.forEach((id, report) ->
                 put(Table.NODES, id, Node.of(id, report.registration().withStatus(NodeStatus.ACTIVE), now)));
+        nextId = Math.max(counter(store.rows(Table.COUNTERS), Ledger.NEXT_ID, 1), highestId() + ID_MARGIN);
         merge.spaces().values().forEach(this::space);
         releases();
+        forgotten();
         attachments();
         RebuiltFences fences = new RebuiltFences(reports, merge);
         fences.rows().forEach(this::put);
@@ -165,6 +168,12 @@ final class RebuiltState {
         });
     }
 
+    private void forgotten() {
+        ForgottenPlaces places = new ForgottenPlaces(merge);
+        reports.forEach((node, report) -> places.releases(node, report, () -> nextId++)
+                .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release)));
+    }
+
     private void attachments() {
         reports.forEach((node, report) -> report.attachments()
                 .forEach(held -> put(
@@ -221,7 +230,7 @@ final class RebuiltState {
         set(Lineage.CLUSTER_ID, seen.getFirst().cluster().toString());
         set(Lineage.EPOCH, last.toString());
         set(Lineage.REVISION_BASE, Long.toString(base));
-        set(Ledger.NEXT_ID, Long.toString(Math.max(counter(before, Ledger.NEXT_ID, 1), highestId() + ID_MARGIN)));
+        set(Ledger.NEXT_ID, Long.toString(nextId));
         long index = merge.spaces().values().stream()
                 .mapToLong(SpaceExtents::index)
                 .max()

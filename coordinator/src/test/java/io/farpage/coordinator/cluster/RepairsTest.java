@@ -284,6 +284,24 @@ class RepairsTest {
         assertEquals(Set.of("h1"), names(first()));
     }
 
+    /** The pool of the node that has joined may be gone; the one that is drained has all pages. */
+    @Test
+    void shouldKeepADrainedHomeIfTheNodeThatHasJoinedInItsPlaceHasFailed() {
+        homes("h1", "h2");
+        create(8, 1, "h1");
+        attach();
+        drains.begin("h1");
+        repairs.step();
+        ExtentEpoch copied = ExtentEpoch.of(first());
+        with.pull(repairs, "vm", WRITER, List.of(copied));
+        failAllBut("h1", "w");
+        assertTrue(refusedAs(
+                "no-such-home", () -> repairs.promote("vm", "w", new WriterRequest(WRITER, List.of(copied)))));
+        repairs.step();
+        assertEquals(Optional.empty(), joining());
+        assertEquals(Set.of("h1"), names(first()));
+    }
+
     @Test
     void shouldSayWhatKeepsANodeFromBeingDrained() {
         homes("h1", "h2");

@@ -379,6 +379,36 @@ class RebuildTest {
         assertTrue(state().spaces().isEmpty());
     }
 
+    /** The copy was dropped, and the writer has acknowledged that; the home has not read of it. */
+    @Test
+    void shouldHaveAHomeZeroACopyWhoseReleaseItDoesNotKnow() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(2, home("b", 0))));
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
+        rebuild.report("c", report("c", List.of(mirrored(1, home("b", 0), home("c", 8)))));
+        rebuild.finish(Set.of());
+
+        State state = state();
+        Release release = List.copyOf(state.releases().values()).getFirst();
+        assertEquals(1, state.releases().size());
+        assertEquals(new Release(release.id(), 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, false), release);
+        assertEquals(Set.of("c/" + State.idKey(release.id())), state.releases().keySet());
+        assertTrue(state.nextId() > release.id());
+    }
+
+    /** One home has read of the deletion, and the other has not. */
+    @Test
+    void shouldHaveAHomeZeroItsPartOfASpaceWhoseDeletionItDoesNotKnow() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
+        rebuild.report("c", releasing(true, true));
+        rebuild.finish(Set.of());
+
+        Release release = List.copyOf(state().releases().values()).getFirst();
+        assertEquals(1, state().releases().size());
+        assertEquals(new Release(release.id(), 5, new Incarnation(2), 0, 4L * PAGE, true), release);
+    }
+
     @Test
     void shouldSayHowARebuildEndsIfANodeIsAttachedToASpaceThatWasDeleted() {
         Rebuild rebuild = new Rebuild(store, Set.of());

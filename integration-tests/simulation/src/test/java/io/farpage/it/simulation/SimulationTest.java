@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 @Tag("portable")
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");
+    private static final String FEATURES = "fragments,rebalance,encrypted,rebuild,keeper";
 
     /** {@code -Dfarpage.seed=N} runs another seed. */
     @Test
@@ -42,8 +43,8 @@ class SimulationTest {
     void shouldReplayASeedExactlyInAnotherJvm() throws IOException, InterruptedException {
         LoggedErrors.install(Level.OFF);
 
-        Simulation.Outcome here = Simulation.run(7, Map.of("seconds", "1"));
-        String there = lastLineOfANewJvm("--seed", "7", "--seconds", "1");
+        Simulation.Outcome here = Simulation.run(7, Map.of("seconds", "1", "features", FEATURES));
+        String there = lastLineOfANewJvm("--seed", "7", "--seconds", "1", "--features", FEATURES);
 
         assertEquals("", here.failure(), here.steps());
         assertTrue(there.contains(": ok,"), there);

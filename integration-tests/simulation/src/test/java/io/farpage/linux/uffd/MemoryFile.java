@@ -2,6 +2,10 @@ package io.farpage.linux.uffd;
 
 import io.farpage.it.simulation.engine.Descriptors;
 import io.farpage.it.simulation.guest.GuestKernel;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** In place of the class of the same name: that of a simulated guest. */
 public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable {
@@ -17,6 +21,17 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
 
     public static MemoryFile adopt(int fd) {
         return new MemoryFile(fd, 0, Descriptors.object(fd, GuestKernel.class));
+    }
+
+    public static long lengthOf(int fd) {
+        if (Descriptors.isSimulated(fd)) {
+            return Descriptors.object(fd, GuestKernel.class).length();
+        }
+        try {
+            return Files.size(Path.of("/proc/self/fd", Integer.toString(fd)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     public MemoryFile from(long start) {

@@ -5,6 +5,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -112,6 +113,11 @@ public final class Engine {
     /** Nanoseconds since the beginning. */
     public long elapsed() {
         return now - BEGINNING;
+    }
+
+    /** The time of day of a process whose clock was never stepped. */
+    public Instant timeOfDay() {
+        return TimeHooks.at(elapsed());
     }
 
     /** A moment, as seconds since the beginning. */

@@ -1,5 +1,8 @@
 package io.farpage.it.simulation.engine;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -12,6 +15,7 @@ import java.util.function.BinaryOperator;
 import java.util.function.Function;
 import java.util.stream.Collector;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Collections whose order would differ from one JVM to the next, in the order of insertion. */
 @SuppressWarnings("unchecked")
@@ -33,6 +37,13 @@ public final class OrderHooks {
             throw new IllegalArgumentException("duplicate element in " + elements);
         }
         return Collections.unmodifiableSet(all);
+    }
+
+    /** The files of a directory in the order of their names. */
+    public static Stream<Path> list(Path directory) throws IOException {
+        try (Stream<Path> all = Files.list(directory)) {
+            return all.sorted().toList().stream();
+        }
     }
 
     public static Set<Object> setOf(Object[] elements) {

@@ -33,6 +33,9 @@ public final class SimulatedHttp extends HttpClient {
     /** After so long at most a client finds that its connection is gone; its own deadline may come first. */
     private static final long LOST_NANOS = 8_000_000_000L;
 
+    /** The first status of an answer that has not what was asked for. */
+    private static final int MULTIPLE_CHOICES = 300;
+
     private record Served(Node node, Servlet servlet) {}
 
     /** What may happen to a request. */
@@ -140,6 +143,9 @@ public final class SimulatedHttp extends HttpClient {
         served.node().start("http " + operation(request), () -> {
             ServletExchange exchange = new ServletExchange(request, body, client.address());
             exchange.run(served.servlet());
+            if (request.method().equals("GET") && exchange.status() < MULTIPLE_CHOICES) {
+                SimulatedElections.answered(served.node());
+            }
             if (FAULTS.twiceOneIn > 0 && engine.oneIn(FAULTS.twiceOneIn)) {
                 engine.trail().count("request sent twice");
                 engine.pause(engine.between(30_000, 50_000_000));

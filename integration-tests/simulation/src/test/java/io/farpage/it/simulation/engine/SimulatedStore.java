@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -36,6 +37,8 @@ public final class SimulatedStore implements Store {
     }
 
     private final Rows rows;
+    /** Whether the coordinator leads, at the moment at which a commit takes effect. */
+    private final BooleanSupplier leads;
 
     /** A row that a commit has changed. */
     public record Replaced(Table table, String key, Optional<String> before, Optional<String> after) {}
@@ -48,15 +51,50 @@ public final class SimulatedStore implements Store {
     /** What is on the disk. */
     private static final class Rows {
         private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
+        /** The rows that were lost last, until the next commit. */
+        private final Map<Table, Map<String, String>> lost = new EnumMap<>(Table.class);
+
         private long revision;
+
+        Optional<String> before(Table table, String key) {
+            return Optional.ofNullable(tables.getOrDefault(table, Map.of()).get(key))
+                    .or(() -> Optional.ofNullable(
+                            lost.getOrDefault(table, Map.of()).get(key)));
+        }
+
+        /** What was lost and is not there again. */
+        List<Replaced> gone() {
+            List<Replaced> gone = new ArrayList<>();
+            lost.forEach((table, rows) -> rows.forEach((key, row) -> {
+                if (!tables.getOrDefault(table, Map.of()).containsKey(key)) {
+                    gone.add(new Replaced(table, key, Optional.of(row), Optional.empty()));
+                }
+            }));
+            lost.clear();
+            return gone;
+        }
     }
 
-    private SimulatedStore(Rows rows) {
+    private SimulatedStore(Rows rows, BooleanSupplier leads) {
         this.rows = rows;
+        this.leads = leads;
     }
 
     static SimulatedStore open(Path directory) {
-        return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()));
+        return open(directory, () -> true);
+    }
+
+    /** @param leads whether the coordinator may write */
+    static SimulatedStore open(Path directory, BooleanSupplier leads) {
+        return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()), leads);
+    }
+
+    /** Loses all rows. What the next commit writes replaces them, to those who look at commits. */
+    public static void lose(Path directory) {
+        Rows rows = DISKS.get(directory);
+        rows.lost.putAll(rows.tables);
+        rows.tables.clear();
+        rows.revision = 0;
     }
 
     /** All rows of a table, for messages. */
@@ -92,17 +130,21 @@ public final class SimulatedStore implements Store {
             engine.trail().count("commit refused");
             throw new StoreException("the disk refuses to write");
         }
+        if (!leads.getAsBoolean()) {
+            throw new StoreException("another coordinator leads");
+        }
         List<Replaced> replaced = new ArrayList<>();
         for (Change change : changes) {
-            Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
             replaced.add(new Replaced(
-                    change.table(), change.key(), Optional.ofNullable(table.get(change.key())), change.row()));
+                    change.table(), change.key(), rows.before(change.table(), change.key()), change.row()));
+            Map<String, String> table = rows.tables.computeIfAbsent(change.table(), _ -> new TreeMap<>());
             if (change.row().isPresent()) {
                 table.put(change.key(), change.row().get());
             } else {
                 table.remove(change.key());
             }
         }
+        replaced.addAll(rows.gone());
         rows.revision++;
         watch.accept(replaced);
         if (fails) {

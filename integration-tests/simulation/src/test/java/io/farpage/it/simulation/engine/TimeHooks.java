@@ -22,7 +22,11 @@ public final class TimeHooks {
     }
 
     public static Instant now() {
-        return BEGINNING.plusNanos(engine().elapsed() + engine().running().clockOffset());
+        return at(engine().elapsed() + engine().running().clockOffset());
+    }
+
+    static Instant at(long sinceBeginning) {
+        return BEGINNING.plusNanos(sinceBeginning);
     }
 
     public static long currentTimeMillis() {

@@ -3,11 +3,14 @@ package io.farpage.it.simulation.engine;
 import io.farpage.coordinator.store.Store;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.SharedMemory;
 import io.farpage.linux.Sockets;
+import io.farpage.linux.SystemCall;
 import io.javalin.Javalin;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.http.HttpClient;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -20,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("unchecked")
 public final class WorldHooks {
+    private static final long PAGE = 4096;
+
     private WorldHooks() {}
 
     private static Engine engine() {
@@ -44,6 +49,27 @@ public final class WorldHooks {
         return SimulatedStore.open(directory);
     }
 
+    public static Object elections() {
+        return new SimulatedElections();
+    }
+
+    /** A process ends without a word. */
+    public static void addShutdownHook(Runtime runtime, Thread hook) {}
+
+    public static void noRehearsal(Object config, Object follows) {}
+
+    /** What a process has written outlives it. */
+    public static void force(FileChannel file, boolean metadata) {}
+
+    /** Memory can always be locked. */
+    public static SystemCall mlock(long address, long bytes) {
+        return new SystemCall(0, 0);
+    }
+
+    public static SystemCall pageBytes(int fd) {
+        return Descriptors.isSimulated(fd) ? new SystemCall(PAGE, 0) : SharedMemory.pageBytes(fd);
+    }
+
     public static void setBlocking(Errno errno, int fd, boolean blocking) {
         if (!Descriptors.isSimulated(fd)) {
             Sockets.setBlocking(errno, fd, blocking);
@@ -54,6 +80,11 @@ public final class WorldHooks {
         if (!Descriptors.isSimulated(fd)) {
             FileIo.close(errno, fd);
         }
+    }
+
+    /** For messages. */
+    public static Object url(Object server) {
+        return "http://" + engine().running().address();
     }
 
     public static Object noConnectors(Object app) {

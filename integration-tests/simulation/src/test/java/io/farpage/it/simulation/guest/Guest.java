@@ -167,6 +167,14 @@ public final class Guest {
         return kernel;
     }
 
+    /** As {@link #abandon}, where the next host begins with zeros. */
+    public GuestKernel abandonPages() {
+        GuestKernel left = abandon();
+        java.util.Arrays.fill(unknown, false);
+        java.util.Arrays.fill(truth, 0);
+        return left;
+    }
+
     private void work(int thread, Random random, int current) {
         int page = random.nextInt(pages);
         while (!stopping && current == life) {

@@ -354,6 +354,11 @@ public final class GuestKernel {
 
     // ---- the agent's side
 
+    /** Bytes of the memory file. */
+    public long length() {
+        return (long) pages * PAGE;
+    }
+
     private static int pageAt(long address) {
         return (int) ((address - BASE) / PAGE);
     }

@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.guest;
 
+import io.farpage.it.simulation.engine.Descriptors;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
@@ -14,6 +15,8 @@ import java.util.function.Consumer;
 /** Where VMMs hand their memory over. */
 public final class Handoffs {
     private static final Map<Path, Listener> LISTENERS = new HashMap<>();
+    /** The memory of VMMs, by process id. */
+    private static final Map<Integer, GuestKernel> PROCESSES = new HashMap<>();
 
     private record Listener(Node node, Runnable wake, Deque<Message> messages) {}
 
@@ -49,6 +52,12 @@ public final class Handoffs {
                 .map(listener -> listener.messages().poll());
     }
 
+    /** A descriptor of a VMM's process, which is readable when that has ended. */
+    public static int openProcess(int pid) {
+        GuestKernel memory = PROCESSES.get(pid);
+        return Descriptors.open(memory, memory::hasEnded);
+    }
+
     /** Hands memory over; false if nothing listens there. */
     public static boolean send(Path path, Message message) {
         Listener listener = LISTENERS.get(path);
@@ -56,6 +65,7 @@ public final class Handoffs {
             return false;
         }
         listener.messages().add(message);
+        PROCESSES.put(message.pid(), Descriptors.object(message.descriptors().getLast(), GuestKernel.class));
         listener.wake().run();
         return true;
     }

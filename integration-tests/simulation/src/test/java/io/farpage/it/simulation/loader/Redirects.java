@@ -87,6 +87,7 @@ final class Redirects {
         call(to, "java/util/Map", "ofEntries", "mapOfEntries");
         call(to, "java/util/Set", "of", "setOf");
         call(to, "java/util/Set", "copyOf", "setCopyOf");
+        calls(to, "java/nio/file/Files", "list");
         calls(
                 to,
                 "java/util/stream/Collectors",
@@ -100,14 +101,21 @@ final class Redirects {
     private static void world(ClassDesc to) {
         call(to, "java/net/http/HttpClient", "newBuilder", "httpClient");
         methods(to, "io.javalin.Javalin", "start", "stop");
+        methods(to, "java.nio.channels.FileChannel", "force");
+        calls(to, "io/farpage/linux/Memory", "mlock");
+        calls(to, "io/farpage/linux/SharedMemory", "pageBytes");
         calls(to, "io/farpage/linux/Sockets", "setBlocking");
         call(to, "io/farpage/linux/FileIo", "close", "closeDescriptor");
         call(
                 "io/farpage/coordinator/store/MvStore",
                 "open",
                 new Call(to, "openStore", to, Optional.of(of("io.farpage.coordinator.store.Store"))));
+        methods(to, "java.lang.Runtime", "addShutdownHook");
+        stub(to, "io/farpage/coordinator/StoreAccess.elections", "elections");
+        stub(to, "io/farpage/coordinator/LeadRehearsal.begin", "noRehearsal");
         stub(to, "io/prometheus/metrics/core/util/Scheduler.schedule", "never");
         stub(to, "io/farpage/rest/RestServer.connectors", "noConnectors");
+        stub(to, "io/farpage/rest/RestServer.url", "url");
         stub(to, "io/farpage/rest/Bodies.connection", "endPoint");
         stub(to, "io/farpage/rest/Connections.endPoint", "endPoint");
         stub(to, "io/farpage/agent/rest/ApiSocket.publish", "nothing");

@@ -7,6 +7,9 @@ public interface ExportedFrames {
     /** The first byte within a range that is not zero; -1 if all are. */
     long firstByteOf(long offset, long length);
 
+    /** The first page within a range that ends with the number that it begins with, which is not 0; -1 if none does. */
+    long firstPlainPageOf(long offset, long length);
+
     /** The keys by which other nodes reach them, of memory that was registered before a moment. */
     List<Key> keys(long registeredBefore);
 

@@ -16,6 +16,7 @@ import io.farpage.verbs.PortState;
 import io.farpage.verbs.ProtectionDomain;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
@@ -27,6 +28,7 @@ import java.util.Optional;
 /** The device of a process. */
 final class SimulatedDevice implements Device {
     private static final int PORT = 18515;
+    private static final int PAGE = 4096;
     private static final int PSN_MASK = 0xFF_FFFF;
     private static final MemorySegment ZEROS = Arena.ofAuto().allocate(1 << 20);
 
@@ -64,6 +66,17 @@ final class SimulatedDevice implements Device {
                 long found = memory.asSlice(at, part).mismatch(ZEROS.asSlice(0, part));
                 if (found >= 0) {
                     return at + found;
+                }
+            }
+            return -1;
+        }
+
+        @Override
+        public long firstPlainPageOf(long offset, long length) {
+            for (long page = offset; page < offset + length; page += PAGE) {
+                long first = memory.get(ValueLayout.JAVA_LONG, page);
+                if (first != 0 && first == memory.get(ValueLayout.JAVA_LONG, page + PAGE - Long.BYTES)) {
+                    return page;
                 }
             }
             return -1;

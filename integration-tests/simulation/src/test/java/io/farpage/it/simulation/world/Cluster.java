@@ -3,16 +3,21 @@ package io.farpage.it.simulation.world;
 import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.Coordinator;
+import io.farpage.coordinator.CoordinatorRun;
 import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.verbs.Fabric;
 import io.farpage.it.simulation.verbs.SimulatedProvider;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,17 +26,26 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The processes of a cluster: a coordinator and some agents, each of which may be killed and started again. */
 final class Cluster {
-    static final String COORDINATOR = "127.0.0.100";
+    /** The addresses of coordinators, the second for one that shares the store of the first. */
+    private static final List<String> COORDINATORS = List.of("127.0.0.100", "127.0.0.101");
+
+    private static final int PORT = 7400;
 
     private final Engine engine = Engine.get();
     private final Path directory;
-    private final long repairRate;
+    private final Variant variant;
     private final Fabric fabric = new Fabric();
     private final Map<String, Host> hosts = new LinkedHashMap<>();
-    private Optional<Node> coordinator = Optional.empty();
+    /** By address. */
+    private final Map<String, Node> coordinators = new LinkedHashMap<>();
+    /** Whether the coordinator's store is lost, and not rebuilt yet. */
+    private boolean hasLostStore;
+
     private int starts;
 
     /** A host with an agent. */
@@ -64,13 +78,23 @@ final class Cluster {
         }
     }
 
-    /**
-     * @param directory for what the processes keep in files; nothing is in it
-     * @param repairRate bytes a second that a home pulls
-     */
-    Cluster(Path directory, long repairRate) {
+    /** @param directory for what the processes keep in files; nothing is in it */
+    Cluster(Path directory, Variant variant) {
         this.directory = directory;
-        this.repairRate = repairRate;
+        this.variant = variant;
+        if (variant.has(Variant.ENCRYPTED)) {
+            PrivateFiles.makeDirectory(keys());
+            PrivateFiles.create(keys().resolve("default.key"), "5eed".repeat(16) + "\n");
+        }
+    }
+
+    private Path keys() {
+        return directory.resolve("keys");
+    }
+
+    /** Where a host keeps the tags of encrypted spaces; they outlive its agent. */
+    Path seals(String host) {
+        return directory.resolve(host + ".seals");
     }
 
     Fabric fabric() {
@@ -85,15 +109,26 @@ final class Cluster {
         return hosts.get(id);
     }
 
-    Optional<Node> coordinator() {
-        return coordinator.filter(process -> !process.isDead());
+    /** The coordinators that run. */
+    List<Node> coordinators() {
+        return coordinators.values().stream()
+                .filter(process -> !process.isDead())
+                .toList();
     }
 
-    /** The agents and the coordinator that run. */
+    /** Where coordinators are reached. */
+    List<URI> urls() {
+        return COORDINATORS.stream()
+                .limit(variant.has(Variant.PAIR) ? 2 : 1)
+                .map(address -> URI.create("http://%s:%d".formatted(address, PORT)))
+                .toList();
+    }
+
+    /** The agents and the coordinators that run. */
     List<Node> processes() {
         List<Node> all = new ArrayList<>();
         hosts.values().stream().filter(Host::runs).forEach(host -> all.add(host.process()));
-        coordinator().ifPresent(all::add);
+        all.addAll(coordinators());
         return all;
     }
 
@@ -101,26 +136,66 @@ final class Cluster {
         return directory.resolve(space + ".vmm");
     }
 
-    void startCoordinator() {
-        Node process = engine.newNode("coordinator", COORDINATOR);
-        coordinator = Optional.of(process);
+    private Path store() {
+        return directory.resolve("store");
+    }
+
+    /** Kills the coordinator, and loses its store. The one that is started next is rebuilt. */
+    void loseStore() {
+        coordinators().forEach(Node::kill);
+        SimulatedStore.lose(store());
+        hasLostStore = true;
+    }
+
+    /** Whether the coordinator is lost with its store, and none is rebuilt yet. */
+    boolean hasLostStore() {
+        return hasLostStore;
+    }
+
+    /** Starts those that do not run. */
+    void startCoordinators() {
+        urls().stream()
+                .map(URI::getHost)
+                .filter(address -> !coordinators.containsKey(address)
+                        || coordinators.get(address).isDead())
+                .forEach(this::startCoordinator);
+    }
+
+    private void startCoordinator(String address) {
+        Node process = engine.newNode("coordinator", address);
+        coordinators.put(address, process);
         Map<String, String> settings = new HashMap<>();
-        settings.put("server.listen", COORDINATOR + ":7400");
-        settings.put("store.directory", directory.resolve("store").toString());
+        settings.put("server.listen", "%s:%d".formatted(address, PORT));
+        if (variant.has(Variant.PAIR)) {
+            settings.put("store.kind", "etcd");
+        }
+        settings.put("store.directory", store().toString());
         settings.put("audit.file", "off");
         settings.put("limits.enabled", "false");
         settings.put("lease.duration", "3s");
         settings.put("lease.heartbeat_interval", "1s");
         settings.put("repair.grace", "2s");
+        if (variant.has(Variant.REBALANCE)) {
+            settings.put("rebalance.enabled", "true");
+            settings.put("rebalance.interval", "500ms");
+            settings.put("rebalance.idle_faults", "0");
+        }
         settings.keySet()
                 .removeIf(key -> Settings.SCHEMA.keys().stream()
                         .noneMatch(known -> known.name().equals(key)));
         Config config = Settings.SCHEMA.load(Optional.empty(), Map.of(), settings);
         process.start("main", () -> {
             try {
-                Files.createDirectories(directory.resolve("store"));
+                Files.createDirectories(store());
+                if (hasLostStore) {
+                    CoordinatorRun.rebuild(config, Set.copyOf(hosts.keySet()));
+                    hasLostStore = false;
+                }
+                if (variant.has(Variant.PAIR)) {
+                    CoordinatorRun.share(config);
+                }
                 start(config);
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | InterruptedException | RuntimeException e) {
                 engine.fail("the coordinator does not start: " + e);
                 e.printStackTrace();
             }
@@ -140,6 +215,15 @@ final class Cluster {
         }
     }
 
+    private Path keeper(Host host) {
+        return directory.resolve(host.id + ".keeper");
+    }
+
+    /** The host dies, and its keeper with it. */
+    void endKeeper(Host host) {
+        Keepers.end(keeper(host));
+    }
+
     Host add(String id) {
         Host host = new Host(id, "127.0.0." + (hosts.size() + 1), engine.running());
         hosts.put(id, host);
@@ -151,7 +235,7 @@ final class Cluster {
         host.process = engine.newNode(host.id, host.address);
         Map<String, String> settings = new HashMap<>();
         settings.put("node.id", host.id);
-        settings.put("coordinator.url", "http://" + COORDINATOR + ":7400");
+        settings.put("coordinator.url", urls().stream().map(URI::toString).collect(Collectors.joining(",")));
         settings.put("api.socket", directory.resolve(host.id + starts + ".sock").toString());
         settings.put("audit.file", "off");
         settings.put("pool.exported", "8MiB");
@@ -163,7 +247,19 @@ final class Cluster {
         settings.put("shard.idle", "block");
         settings.put("shard.realtime_priority", "0");
         settings.put("link.max", "8");
-        settings.put("mirror.repair_rate", Long.toString(repairRate));
+        settings.put("mirror.repair_rate", Long.toString(variant.repairRate()));
+        if (variant.has(Variant.REBALANCE)) {
+            // With four nodes too few domains would be left for three homes beside the guest's own node.
+            settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);
+        }
+        if (variant.has(Variant.ENCRYPTED)) {
+            settings.put("seal.keys", keys().toString());
+            settings.put("seal.directory", seals(host.id).toString());
+        }
+        if (variant.has(Variant.KEEPER)) {
+            settings.put("keeper.mode", "process");
+            settings.put("keeper.socket", keeper(host).toString());
+        }
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
         host.process.start("main", () -> {
             try {

@@ -40,6 +40,10 @@ final class Faults {
     private int failing;
 
     private long failedUntil;
+    /** Those of them by which a host dies, its agent is killed, or a space is taken away from it. */
+    private int down;
+
+    private long downUntil;
 
     /** @param options names the faults that are left out, by their numbers ({@code without}) */
     Faults(
@@ -130,6 +134,16 @@ final class Faults {
         });
     }
 
+    /** As {@link #failing}, of what takes an agent down. */
+    private void down(String name, long nanos, Runnable mend) {
+        down++;
+        failing(name, nanos, () -> {
+            mend.run();
+            down--;
+            downUntil = engine.now();
+        });
+    }
+
     private void next() {
         String kind = any(variant.spontaneous());
         switch (kind) {
@@ -145,6 +159,8 @@ final class Faults {
             case "cut" -> cut();
             case "slow" -> slowDown();
             case "drain" -> drain();
+            case Variant.REBUILD -> loseStore();
+            case Variant.KEEPER -> restartAgent();
             default -> throw new IllegalArgumentException("--faults: " + kind + " is none of " + Variant.KINDS);
         }
     }
@@ -177,15 +193,37 @@ final class Faults {
     }
 
     private void killCoordinator() {
-        if (cluster.coordinator().isPresent()) {
+        List<Node> running = cluster.coordinators();
+        if (!running.isEmpty()) {
             long nanos = between(10 * MILLISECOND, 3 * SECOND);
             note(
                     "coordinator killed",
                     "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
             verdicts.excuseCoordinator(nanos);
-            cluster.coordinator().get().kill();
-            failing("restart", nanos, cluster::startCoordinator);
+            Node killed = running.size() > 1 ? any(running) : running.getFirst();
+            killed.kill();
+            failing("restart", nanos, cluster::startCoordinators);
         }
+    }
+
+    /** The coordinator is lost with its store while all agents run, and rebuilt from what they know. */
+    private void loseStore() {
+        if (cluster.coordinators().isEmpty() || down > 0 || engine.now() - downUntil < 3 * SECOND) {
+            return;
+        }
+        long nanos = between(10 * MILLISECOND, 3 * SECOND);
+        note(
+                "coordinator's store lost",
+                "the coordinator and its store are lost; another is rebuilt after %.3f s".formatted(nanos / 1e9));
+        verdicts.excuseCoordinator(nanos);
+        cluster.loseStore();
+        failing("rebuild", nanos, () -> {
+            cluster.startCoordinators();
+            scenario.await("the coordinator is rebuilt", 60, () -> {
+                verdicts.excuseCoordinator(0);
+                return !cluster.hasLostStore();
+            });
+        });
     }
 
     private void loseRequests() {
@@ -311,16 +349,47 @@ final class Faults {
         note(
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
-        failing("restart", nanos, () -> cluster.start(host));
+        down("restart", nanos, () -> cluster.start(host));
+    }
+
+    /** An agent is killed while its host goes on: its successor gets the pool, and the guests, from the keeper. */
+    private void restartAgent() {
+        List<Cluster.Host> candidates = new ArrayList<>(cluster.hosts());
+        candidates.removeIf(host -> !host.runs() || !scenario.isSettled(host.id()));
+        if (candidates.isEmpty()) {
+            return;
+        }
+        Cluster.Host host = any(candidates);
+        long nanos = between(10 * MILLISECOND, 4 * SECOND);
+        if (!scenario.areServed(host)
+                || !scenario.isSettled(host.id())
+                || !scenario.operator().killAgent(host)) {
+            return;
+        }
+        verdicts.excuse(host.id(), nanos);
+        verdicts.excuseDropsBy(host.id(), nanos);
+        note(
+                "agent killed, and its pool kept",
+                "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
+        down("restart", nanos, () -> {
+            cluster.start(host);
+            scenario.await("the guests of " + host.id() + " are served again", 60, () -> {
+                verdicts.excuse(host.id(), 0);
+                return scenario.areServed(host);
+            });
+        });
     }
 
     /** What a guest does to its host keeps a node from working, until {@link #mended}. */
     void failed() {
+        down++;
         failing++;
         open++;
     }
 
     void mended() {
+        down--;
+        downUntil = engine.now();
         failing--;
         open--;
         failedUntil = engine.now();

@@ -5,6 +5,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
 /**
  * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
  * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
- * no home that has not joined it.
+ * no home that has not joined it. No home can read a page of an encrypted space.
  */
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
@@ -35,6 +36,8 @@ final class FrameRules {
     private final Cluster cluster;
     /** By row. */
     private final Map<String, List<Claim>> claims = new HashMap<>();
+    /** The ids of encrypted spaces. */
+    private final Set<Long> encrypted = new HashSet<>();
     /** The pool that each node is registered with. */
     private final Map<String, String> pools = new HashMap<>();
     /** Nodes whose leases have run out. */
@@ -65,9 +68,14 @@ final class FrameRules {
         Map<String, Replaced> last = new LinkedHashMap<>();
         for (Replaced row : rows) {
             if (row.table() == Table.EXTENTS) {
-                homesHaveJoined(row);
+                homesHaveJoined(row, cluster.hasLostStore());
             } else if (row.table() == Table.NODES) {
                 row.after().ifPresent(this::isNode);
+            } else if (row.table() == Table.SPACES) {
+                row.after()
+                        .map(text -> Json.LENIENT.readValue(text, Space.class))
+                        .filter(space -> space.encryption().isPresent())
+                        .ifPresent(space -> encrypted.add(space.id()));
             }
             if (row.table() == Table.EXTENTS || row.table() == Table.RELEASES) {
                 last.put(row.table() + " " + row.key(), row);
@@ -99,6 +107,7 @@ final class FrameRules {
                             "%s are of space %d and of space %d".formatted(one, one.space(), other.space())));
         }
         keysAreOfSpaces();
+        all().filter(claim -> encrypted.contains(claim.space())).forEach(this::isSealed);
     }
 
     private void isNode(String text) {
@@ -140,7 +149,11 @@ final class FrameRules {
         return Long.parseLong(extent.key().substring(0, extent.key().indexOf('/')));
     }
 
-    private void homesHaveJoined(Replaced row) {
+    /**
+     * @param isRebuilt whether agents tell what was before: a home may come back that was dropped, if the writer does
+     *     not know that it was, and so goes on to write to it
+     */
+    private void homesHaveJoined(Replaced row, boolean isRebuilt) {
         if (row.before().isEmpty() || row.after().isEmpty()) {
             return;
         }
@@ -148,7 +161,7 @@ final class FrameRules {
         Extent now = extent(row.after().get());
         keepsWhatLives(then, now, space(row));
         for (ExtentHome home : now.homes()) {
-            if (then.targets().noneMatch(home::equals)) {
+            if ((isRebuilt ? then.places() : then.targets()).noneMatch(home::equals)) {
                 engine.fail("node %s is a home of the extent at page %d of space %d, which it has not joined"
                         .formatted(home.node(), now.firstPage(), space(row)));
             }
@@ -168,15 +181,30 @@ final class FrameRules {
         }
     }
 
-    private void isBlank(Claim claim, String why) {
+    /** The frames of a claim; empty if its node does not run, or the pool is another one. */
+    private Optional<ExportedFrames> frames(Claim claim) {
         Cluster.Host host = cluster.host(claim.node());
-        Optional<ExportedFrames> frames = cluster.fabric().framesOf(host.address());
-        if (!host.runs() || frames.isEmpty() || !claim.pool().equals(pools.get(claim.node()))) {
-            return;
-        }
-        long found = frames.get().firstByteOf(claim.offset(), claim.length());
+        return cluster.fabric()
+                .framesOf(host.address())
+                .filter(_ -> host.runs() && claim.pool().equals(pools.get(claim.node())));
+    }
+
+    private void isBlank(Claim claim, String why) {
+        long found = frames(claim)
+                .map(frames -> frames.firstByteOf(claim.offset(), claim.length()))
+                .orElse(-1L);
         if (found >= 0) {
             engine.fail("%s %s, and the byte at %d is not zero".formatted(claim, why, found));
+        }
+    }
+
+    private void isSealed(Claim claim) {
+        long found = frames(claim)
+                .map(frames -> frames.firstPlainPageOf(claim.offset(), claim.length()))
+                .orElse(-1L);
+        if (found >= 0) {
+            engine.fail("%s are of space %d, which is encrypted, and the page at %d is not sealed"
+                    .formatted(claim, claim.space(), found));
         }
     }
 

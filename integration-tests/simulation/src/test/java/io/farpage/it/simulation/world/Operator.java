@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
@@ -7,6 +8,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -25,26 +27,41 @@ import java.util.regex.Pattern;
 /** What an operator asks the coordinator and the agents, and does to their processes. */
 final class Operator {
     private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
-    private static final String COORDINATOR = "http://" + Cluster.COORDINATOR + ":7400";
 
     private final Cluster cluster;
-    private final CoordinatorClient client = new CoordinatorClient(URI.create(COORDINATOR), Duration.ofSeconds(5));
+    private final CoordinatorClient client;
     private final HttpClient http = HttpClient.newBuilder().build();
     private final Map<String, Incarnation> killed = new HashMap<>();
 
     Operator(Cluster cluster) {
         this.cluster = cluster;
+        client = new CoordinatorClient(cluster.urls(), Duration.ofSeconds(5), new Allegiance(), Credentials.NONE);
     }
 
     CoordinatorClient client() {
         return client;
     }
 
-    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
+    /**
+     * Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is, or is being
+     * rebuilt, which takes every agent, or if the agent is dead.
+     */
     boolean kill(Cluster.Host host) {
+        if (!killAgent(host)) {
+            return false;
+        }
+        cluster.endKeeper(host);
+        return true;
+    }
+
+    /** As {@link #kill}, while its host goes on, whose keeper may have the pool and the guests. */
+    boolean killAgent(Cluster.Host host) {
         try {
             killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
         } catch (CoordinatorException e) {
+            return false;
+        }
+        if (cluster.hasLostStore() || !host.runs()) {
             return false;
         }
         host.process().kill();
@@ -74,6 +91,24 @@ final class Operator {
             return true;
         } catch (CoordinatorException e) {
             return false;
+        }
+    }
+
+    /** How many there are; -1 if the coordinator does not say. */
+    int spaces() {
+        try {
+            return client.spaces().size();
+        } catch (CoordinatorException e) {
+            return -1;
+        }
+    }
+
+    /** The id of a space; 0 if the coordinator does not say. */
+    long id(String space) {
+        try {
+            return client.space(space).map(Space::id).orElse(0L);
+        } catch (CoordinatorException e) {
+            return 0;
         }
     }
 
@@ -163,9 +198,12 @@ final class Operator {
      * Begins to delete a space, whether a guest runs on it or not; false if the coordinator does not say that it has.
      */
     boolean deleteByForce(String space) {
+        return cluster.urls().stream().anyMatch(url -> deleteByForce(url, space));
+    }
+
+    private boolean deleteByForce(URI coordinator, String space) {
         try {
-            int status = send(HttpRequest.newBuilder(
-                                    URI.create(COORDINATOR + "/api/v1/spaces/" + space + "?force=true"))
+            int status = send(HttpRequest.newBuilder(coordinator.resolve("/api/v1/spaces/" + space + "?force=true"))
                             .DELETE())
                     .statusCode();
             return status < 300 || status == 404;

@@ -1,16 +1,24 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.GuestKernel;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -25,6 +33,8 @@ import java.util.function.BooleanSupplier;
  */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
+    /** Spaces without a guest that lie between the gaps of the pools, those included that leave the gaps. */
+    private static final int SMALL_SPACES = 12;
 
     private final Engine engine;
     private final Map<String, String> options;
@@ -35,17 +45,22 @@ public final class Scenario {
     /** The hosts that guests are on, or go to, by guest. */
     private final Map<Guest, Set<String>> hosts = new LinkedHashMap<>();
 
+    /** The hosts that serve guests, which neither come nor go, by space. */
+    private final Map<String, String> served = new LinkedHashMap<>();
+    /** The guests of encrypted spaces. */
+    private final Set<Guest> encrypted = new HashSet<>();
+
     private final Operator operator;
     private final Verdicts verdicts;
     private final Faults faults;
     private long goneOperations;
     private long goneCompared;
 
-    private Scenario(Engine engine, Map<String, String> options) {
+    private Scenario(long seed, Engine engine, Map<String, String> options) {
         this.engine = engine;
         this.options = options;
-        variant = Variant.of(engine, options);
-        cluster = new Cluster(Path.of(options.get("directory")), variant.repairRate());
+        variant = Variant.of(seed, engine, options);
+        cluster = new Cluster(Path.of(options.get("directory")), variant);
         verdicts = new Verdicts(engine);
         faults = new Faults(this, engine, cluster, verdicts, variant, options);
         operator = new Operator(cluster);
@@ -65,7 +80,7 @@ public final class Scenario {
         });
         operator.start("operator", () -> {
             try {
-                made[0] = new Scenario(engine, options);
+                made[0] = new Scenario(seed, engine, options);
                 made[0].play();
             } catch (Exception | AssertionError e) {
                 e.printStackTrace();
@@ -74,6 +89,7 @@ public final class Scenario {
         });
         long began = engine.now();
         engine.run(began + (long) (Double.parseDouble(options.getOrDefault("until", "100000")) * SECOND));
+        Keepers.endAll();
         return made[0] == null
                 ? Map.of(
                         "failure",
@@ -115,16 +131,23 @@ public final class Scenario {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
         cluster.fabric().onRefusal(verdicts::refused);
         FrameRules rules = new FrameRules(engine, cluster);
+        RebuildRules rebuilt = new RebuildRules(engine, served);
         SimulatedStore.watch(rows -> {
+            if (cluster.hasLostStore()) {
+                rebuilt.check(rows);
+            }
             rules.check(rows);
             verdicts.committed(rows);
         });
-        cluster.startCoordinator();
+        cluster.startCoordinators();
         for (int i = 0; i < variant.nodes(); i++) {
             cluster.start(cluster.add(String.valueOf((char) ('a' + i))));
         }
         await("all nodes are registered", 60, operator::areAllActive);
         note("all nodes are registered");
+        if (variant.has(Variant.FRAGMENTS)) {
+            fragment();
+        }
         for (int i = 1; i <= 2; i++) {
             Guest guest =
                     new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
@@ -179,6 +202,24 @@ public final class Scenario {
         engine.end();
     }
 
+    /** Leaves gaps where new spaces are placed first, at the beginning of the pools: every second small space goes. */
+    private void fragment() throws CoordinatorException {
+        CoordinatorClient client = operator.client();
+        List<Space> small = new ArrayList<>();
+        for (int i = 1; i <= SMALL_SPACES; i++) {
+            int pages = 24 + engine.random().nextInt(40);
+            small.add(client.createSpace(SpaceRequest.of("s" + i, pages * 4096L).withReplicas(2)));
+        }
+        for (int i = 0; i < small.size(); i += 2) {
+            client.deleteSpace(small.get(i).id());
+        }
+        await(
+                "every second of the small spaces is gone",
+                30,
+                () -> operator.spaces() == SMALL_SPACES / 2
+                        && SimulatedStore.describe(Table.RELEASES).isEmpty());
+    }
+
     Verdicts verdicts() {
         return verdicts;
     }
@@ -187,10 +228,13 @@ public final class Scenario {
         return variant;
     }
 
-    /** What an agent is asked for a guest. */
+    /** What an agent is asked for a new guest. */
     String fields(Guest guest, int replicas) {
-        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d"
-                .formatted(guest.pages() * 4096L, replicas, localBytes(guest));
+        if (variant.has(Variant.ENCRYPTED) && engine.oneIn(2)) {
+            encrypted.add(guest);
+        }
+        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s"
+                .formatted(guest.pages() * 4096L, replicas, localBytes(guest), encrypted.contains(guest));
     }
 
     private long localBytes(Guest guest) {
@@ -208,6 +252,27 @@ public final class Scenario {
         return hosts.values().stream().anyMatch(used -> used.contains(host));
     }
 
+    /** Whether each guest on a host, or on its way there, is served there. */
+    boolean isSettled(String host) {
+        return hosts.entrySet().stream()
+                .filter(each -> each.getValue().contains(host))
+                .allMatch(each -> host.equals(served.get(each.getKey().space())));
+    }
+
+    /** Whether the agent of a host runs and says that it serves all guests that are there. */
+    boolean areServed(Cluster.Host host) {
+        return served.entrySet().stream()
+                .filter(each -> each.getValue().equals(host.id()))
+                .map(Map.Entry::getKey)
+                .toList()
+                .stream()
+                .allMatch(space -> isServed(host, space));
+    }
+
+    private boolean isServed(Cluster.Host host, String space) {
+        return operator.state(host.id(), space).equals("attached") && host.runs();
+    }
+
     Operator operator() {
         return operator;
     }
@@ -215,6 +280,7 @@ public final class Scenario {
     /** A guest that ran for a while. */
     void gone(Guest guest) {
         hosts.remove(guest);
+        encrypted.remove(guest);
         goneOperations += guest.operations();
         goneCompared += guest.compared();
     }
@@ -247,15 +313,33 @@ public final class Scenario {
     }
 
     /** The VMM ends, its pages are written to their homes, and its host detaches from the space. */
-    void leave(Guest guest, String to) {
+    void leave(Guest guest, String to) throws IOException {
         String from = guest.host();
         hosts.put(guest, new TreeSet<>(List.of(from, to)));
+        served.remove(guest.space());
         guest.end();
         await(
                 "the pages of " + guest.space() + " are at their homes",
                 60,
                 () -> operator.state(from, guest.space()).equals("ended"));
         await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
+        if (encrypted.contains(guest) && !from.equals(to)) {
+            carryTags(guest, from, to);
+        }
+    }
+
+    /** The next host of an encrypted space needs the tags of its pages, which the last one has written. */
+    private void carryTags(Guest guest, String from, String to) throws IOException {
+        long[] id = new long[1];
+        await("the id of space " + guest.space() + " is known", 60, () -> {
+            id[0] = operator.id(guest.space());
+            return id[0] > 0;
+        });
+        String file = "space-%d.seal".formatted(id[0]);
+        Files.move(
+                cluster.seals(from).resolve(file),
+                cluster.seals(to).resolve(file),
+                StandardCopyOption.REPLACE_EXISTING);
     }
 
     /**
@@ -286,15 +370,18 @@ public final class Scenario {
             keepsDown = () -> from.process().standStill(60 * SECOND);
         }
         faults.failed();
+        served.remove(guest.space());
         engine.trail().count("space taken over");
         note("%s %s under guest %s, which %s takes over"
                 .formatted(from.id(), dies ? "dies" : "stands still", guest.space(), to.id()));
         keepsDown.run();
-        GuestKernel left = guest.abandon();
+        // The tags of an encrypted space are gone with its host.
+        boolean isReset = encrypted.contains(guest);
+        GuestKernel left = isReset ? guest.abandonPages() : guest.abandon();
         attach(
                 guest,
                 to.id(),
-                "\"localBytes\":%d,\"force\":true,\"takeover\":true".formatted(localBytes(guest)),
+                "\"localBytes\":%d,\"force\":true,\"takeover\":true,\"reset\":%s".formatted(localBytes(guest), isReset),
                 keepsDown);
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
         if (!dies) {
@@ -318,6 +405,11 @@ public final class Scenario {
         engine.trail().count("space deleted under its guest");
         note("space %s is deleted under its guest".formatted(guest.space()));
         guest.mayLose(_ -> true);
+        if (variant.has(Variant.KEEPER)) {
+            Cluster.Host host = cluster.host(guest.host());
+            await(guest.space() + " is served", 60, () -> isServed(host, guest.space()));
+        }
+        served.remove(guest.space());
         await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));
         stop(guest);
@@ -356,6 +448,7 @@ public final class Scenario {
         if (!guest.start(on, vmm, cluster.socket(space))) {
             engine.fail("no agent listens for the memory of " + space);
         }
+        served.put(space, on);
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

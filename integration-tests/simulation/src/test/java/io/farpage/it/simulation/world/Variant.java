@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
 
 /**
  * What differs in kind from seed to seed, so that each looks into another corner: which faults come, and how often; how
@@ -19,6 +21,7 @@ import java.util.Map;
  * @param threads of each guest
  * @param pace nanoseconds between two operations of a thread, at most; where it is long, a page that is wrong stays so
  * @param localPages that a guest may have resident beyond the least that is possible
+ * @param features what the cluster has beyond the least that a cluster needs
  */
 record Variant(
         List<String> faults,
@@ -28,7 +31,8 @@ record Variant(
         int churns,
         int threads,
         long pace,
-        int localPages) {
+        int localPages,
+        List<String> features) {
     static final List<String> KINDS = List.of(
             "still",
             "thread",
@@ -45,12 +49,37 @@ record Variant(
             "takeover",
             "delete");
 
-    /** Copies the list. */
+    /** Pools whose free frames are in pieces, so that a space has several extents. */
+    static final String FRAGMENTS = "fragments";
+    /** A coordinator that moves extents by itself, and two nodes in one failure domain. */
+    static final String REBALANCE = "rebalance";
+
+    /** Some spaces are encrypted. */
+    static final String ENCRYPTED = "encrypted";
+
+    /** The coordinator's store is lost now and then, and rebuilt from what the agents know. */
+    static final String REBUILD = "rebuild";
+
+    /** Pools and guests outlive an agent that is killed and started again. */
+    static final String KEEPER = "keeper";
+
+    /** Two coordinators share a store, and one of them leads; so it is not lost, and never rebuilt. */
+    static final String PAIR = "pair";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR);
+    private static final String NONE = "none";
+    /** Each feature comes in one of so many seeds. */
+    private static final int FEATURE_ONE_IN = 3;
+    /** Spreads seeds that are close to each other. */
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
+    /** Copies the lists. */
     Variant {
         faults = List.copyOf(faults);
+        features = List.copyOf(features);
     }
 
-    static Variant of(Engine engine, Map<String, String> options) {
+    static Variant of(long seed, Engine engine, Map<String, String> options) {
         List<String> drawn = new ArrayList<>();
         int kinds = engine.oneIn(4) ? KINDS.size() : 1 + engine.random().nextInt(4);
         while (drawn.size() < kinds) {
@@ -78,7 +107,36 @@ record Variant(
                 Integer.parseInt(options.getOrDefault("churns", Integer.toString(churns))),
                 Integer.parseInt(options.getOrDefault("threads", Integer.toString(threads))),
                 (long) (Double.parseDouble(options.getOrDefault("pace", Integer.toString(pace))) * 1e6),
-                Integer.parseInt(options.getOrDefault("local-pages", Integer.toString(local))));
+                Integer.parseInt(options.getOrDefault("local-pages", Integer.toString(local))),
+                options.containsKey("features") ? named(options.get("features")) : features(seed));
+    }
+
+    /** Drawn apart from everything else: a seed without features is what it is whatever features there are. */
+    private static List<String> features(long seed) {
+        Random apart = new Random(seed * SPREAD);
+        List<String> drawn = FEATURES.stream()
+                .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
+                .toList();
+        return drawn.stream()
+                .filter(each -> !each.equals(PAIR) || !drawn.contains(REBUILD))
+                .toList();
+    }
+
+    private static List<String> named(String features) {
+        List<String> all = Stream.of(features.split(","))
+                .filter(each -> !each.equals(NONE))
+                .toList();
+        if (!FEATURES.containsAll(all)) {
+            throw new IllegalArgumentException("--features: %s are not all of %s".formatted(all, FEATURES));
+        }
+        if (all.containsAll(List.of(PAIR, REBUILD))) {
+            throw new IllegalArgumentException("--features: %s and %s exclude each other".formatted(PAIR, REBUILD));
+        }
+        return all;
+    }
+
+    boolean has(String feature) {
+        return features.contains(feature);
     }
 
     /** Whether spaces are taken over from hosts that die or stand still. */
@@ -93,8 +151,11 @@ record Variant(
 
     /** The faults that come by themselves, whatever the guests do. */
     List<String> spontaneous() {
-        return faults.stream()
-                .filter(kind -> !List.of("none", "takeover", "delete").contains(kind))
+        return Stream.concat(
+                        faults.stream()
+                                .filter(kind ->
+                                        !List.of(NONE, "takeover", "delete").contains(kind)),
+                        features.stream().filter(List.of(REBUILD, KEEPER)::contains))
                 .toList();
     }
 
@@ -103,7 +164,8 @@ record Variant(
     public String toString() {
         return String.format(
                 Locale.ROOT,
-                "--faults %s --pause %.1f --repair-rate %d --nodes %d --churns %d --threads %d --pace %.0f --local-pages %d",
+                "--faults %s --pause %.1f --repair-rate %d --nodes %d --churns %d --threads %d --pace %.0f"
+                        + " --local-pages %d --features %s",
                 String.join(",", faults),
                 pause / 1e9,
                 repairRate,
@@ -111,6 +173,7 @@ record Variant(
                 churns,
                 threads,
                 pace / 1e6,
-                localPages);
+                localPages,
+                features.isEmpty() ? NONE : String.join(",", features));
     }
 }

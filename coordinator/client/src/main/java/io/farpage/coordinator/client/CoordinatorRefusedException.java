@@ -2,7 +2,10 @@ package io.farpage.coordinator.client;
 
 import io.farpage.rest.Problem;
 
-/** The coordinator answered with a problem document. The same call will be refused again until something changes. */
+/**
+ * The coordinator answered with a problem document. The same call will be refused again until something changes, unless
+ * {@link #isUnavailable}.
+ */
 public final class CoordinatorRefusedException extends CoordinatorException {
 
     private static final long serialVersionUID = 1L;
@@ -31,11 +34,14 @@ public final class CoordinatorRefusedException extends CoordinatorException {
     }
 
     /**
-     * Whether the coordinator could not do its work. A change may have been made all the same: its store may have
-     * written what it did not confirm.
+     * Whether the coordinator could not do its work, so that the same call may have another answer a moment later. A
+     * change may have been made all the same: its store may have written what it did not confirm.
      */
     public boolean isUnavailable() {
-        return problem.status() == 503;
+        return switch (problem.status()) {
+            case 429, 500, 502, 503, 504 -> true;
+            default -> false;
+        };
     }
 
     /** Whether what the call names does not exist, as a node after the coordinator lost its store. */

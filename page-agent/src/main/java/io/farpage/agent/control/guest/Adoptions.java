@@ -160,10 +160,10 @@ final class Adoptions implements AutoCloseable {
             }
             return Optional.of(server.prepare(guest, guest.use().get()));
         } catch (CoordinatorRefusedException e) {
-            if (!e.problem().is("fencing") && !e.isStaleIncarnation()) {
-                refuse(guest, String.valueOf(e.getMessage()));
-            } else {
+            if (e.problem().is("fencing") || e.isStaleIncarnation() || e.isUnavailable()) {
                 loggedAt = tellWaiting(guest, e, loggedAt);
+            } else {
+                refuse(guest, String.valueOf(e.getMessage()));
             }
         } catch (SealException e) {
             guest.lockUntil(System.nanoTime() + KEY_PAUSE.toNanos());

@@ -3,6 +3,7 @@ package io.farpage.agent.control.guest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.control.FailingRequests;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.TestCoordinator;
@@ -18,6 +19,7 @@ import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
@@ -78,6 +80,8 @@ final class AdoptionsTest {
     private Keeper keeper;
     private Thread keeperThread;
     private TestCoordinator coordinator;
+    private FailingRequests between;
+    private CoordinatorClient client;
     private PagePool pool;
     private KeptMemory kept;
     private Spaces spaces;
@@ -123,9 +127,11 @@ final class AdoptionsTest {
         pool = PagePool.open(PoolConfig.of("g", SUCCESSOR.value(), POOL_BYTES, POOL_BYTES)
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         kept = claim();
-        spaces = new Spaces(coordinator.client(), "g", SUCCESSOR);
+        between = new FailingRequests(coordinator.url());
+        client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
+        spaces = new Spaces(client, "g", SUCCESSOR);
         guests = new Guests(
-                new LocalNode("g", SUCCESSOR, pool, coordinator.client(), LinkKeys.generate("g", SUCCESSOR)),
+                new LocalNode("g", SUCCESSOR, pool, client, LinkKeys.generate("g", SUCCESSOR)),
                 spaces,
                 List.of(loop),
                 this::link,
@@ -220,6 +226,8 @@ final class AdoptionsTest {
         kept.close();
         loop.close();
         pool.close();
+        client.close();
+        between.close();
         coordinator.close();
         keeper.close();
         Deadlines.join("the end of the thread", Deadlines.SHORT, keeperThread);
@@ -240,6 +248,17 @@ final class AdoptionsTest {
         assertEquals(0, guests.unserved());
         awaitServed();
         assertEquals(1, guests.traced().size());
+    }
+
+    /** What the coordinator cannot do now is no refusal of the guest, whose threads would stay stopped. */
+    @Test
+    void shouldTryAgainWhenStoreOfCoordinatorFails() {
+        between.refuse("/api/v1/spaces/" + space + "/attachments/g", 3);
+        guests.adopt(() -> true);
+        Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
+        assertEquals(0, between.refusals());
+        assertEquals(1, pagers.get());
+        awaitServed();
     }
 
     @Test

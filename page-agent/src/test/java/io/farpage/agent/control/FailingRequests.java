@@ -1,7 +1,9 @@
-package io.farpage.agent.control.link;
+package io.farpage.agent.control;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.farpage.rest.Json;
+import io.farpage.rest.Problem;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -11,41 +13,57 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** Forwards GET requests to a coordinator, except for those that a test has fail. */
-final class FailingRequests implements AutoCloseable {
+/** Forwards requests to a coordinator, except for those that a test has fail or be refused. */
+public final class FailingRequests implements AutoCloseable {
     private static final int FAILED = 500;
+    private static final int UNAVAILABLE = 503;
 
     private final URI coordinator;
     private final HttpServer server;
     private final HttpClient client = HttpClient.newHttpClient();
+    private final AtomicInteger refusals = new AtomicInteger();
+    private volatile String refusing = "";
     private volatile Optional<String> failing = Optional.empty();
     private volatile Optional<Answering> answering = Optional.empty();
 
     private record Answering(String path, Runnable task) {}
 
-    FailingRequests(URI coordinator) throws IOException {
+    /** @param coordinator that it forwards to */
+    public FailingRequests(URI coordinator) throws IOException {
         this.coordinator = coordinator;
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", this::forward);
         server.start();
     }
 
-    URI url() {
+    public URI url() {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
     /** Requests whose path begins so fail from now on. */
-    void fail(String path) {
+    public void fail(String path) {
         failing = Optional.of(path);
     }
 
+    /** The next requests whose path begins so are refused as by a coordinator whose store cannot be written. */
+    public void refuse(String path, int times) {
+        refusing = path;
+        refusals.set(times);
+    }
+
+    /** How many requests are still to be refused. */
+    public int refusals() {
+        return refusals.get();
+    }
+
     /** Once the next answer to this path has been made, and before it is passed on, the task is run. */
-    void beforeAnswering(String path, Runnable task) {
+    public void beforeAnswering(String path, Runnable task) {
         answering = Optional.of(new Answering(path, task));
     }
 
-    void failNothing() {
+    public void failNothing() {
         failing = Optional.empty();
     }
 
@@ -56,8 +74,18 @@ final class FailingRequests implements AutoCloseable {
                 exchange.sendResponseHeaders(FAILED, -1);
                 return;
             }
-            HttpResponse<byte[]> answer = client.send(
-                    HttpRequest.newBuilder(coordinator.resolve(path)).build(), HttpResponse.BodyHandlers.ofByteArray());
+            if (path.startsWith(refusing) && refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                refuse(exchange, path);
+                return;
+            }
+            HttpRequest request = HttpRequest.newBuilder(coordinator.resolve(path))
+                    .method(
+                            exchange.getRequestMethod(),
+                            HttpRequest.BodyPublishers.ofByteArray(
+                                    exchange.getRequestBody().readAllBytes()))
+                    .header("Content-Type", "application/json")
+                    .build();
+            HttpResponse<byte[]> answer = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
             Optional<Answering> now = answering.filter(one -> one.path().equals(path));
             if (now.isPresent()) {
                 answering = Optional.empty();
@@ -74,6 +102,14 @@ final class FailingRequests implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private static void refuse(HttpExchange exchange, String path) throws IOException {
+        byte[] problem = Json.STRICT.writeValueAsBytes(
+                new Problem("about:blank", "Store failed", UNAVAILABLE, "the disk refuses to write", path));
+        exchange.getResponseHeaders().add("Content-Type", Problem.MEDIA_TYPE);
+        exchange.sendResponseHeaders(UNAVAILABLE, problem.length);
+        exchange.getResponseBody().write(problem);
     }
 
     @Override

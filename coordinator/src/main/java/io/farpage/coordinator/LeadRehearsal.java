@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Starts and ends a coordinator on an empty store of its own while this process follows, so that what a leader runs is
- * loaded and partly compiled when this process is elected. The store is in a temporary directory, and the port, which
+ * loaded and partly compiled when this process is elected. The store is in {@code store.directory}, and the port, which
  * the system chooses, is on the loopback. It admits the same clients as the coordinator that is configured, since what
  * it serves reaches into this process: its log level, for one.
  */
@@ -31,6 +31,7 @@ final class LeadRehearsal {
 
     private static final Logger LOG = LoggerFactory.getLogger(LeadRehearsal.class);
     private static final Duration DEADLINE = Duration.ofSeconds(10);
+    static final String STORE = "rehearsal";
 
     private LeadRehearsal() {}
 
@@ -45,20 +46,18 @@ final class LeadRehearsal {
         Thread.ofPlatform().daemon().name("lead-rehearsal").start(() -> {
             LockSupport.parkNanos(pause.toNanos());
             if (follows.getAsBoolean()) {
-                run(Path.of(System.getProperty("java.io.tmpdir")), configured);
+                run(configured);
             }
         });
     }
 
-    /**
-     * Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end.
-     *
-     * @param scratch where it makes a directory, and deletes it in the end
-     */
-    static boolean run(Path scratch, Config configured) {
+    /** Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end. */
+    static boolean run(Config configured) {
         long began = System.nanoTime();
+        Path directory = configured.get(Settings.DIRECTORY).resolve(STORE);
         try {
-            Path directory = Files.createTempDirectory(scratch, "farpage-follower");
+            // A process that was killed in a rehearsal has left its own.
+            delete(directory);
             try {
                 rehearse(directory, configured);
             } finally {
@@ -97,6 +96,9 @@ final class LeadRehearsal {
     }
 
     private static void delete(Path directory) throws IOException {
+        if (!Files.exists(directory)) {
+            return;
+        }
         try (Stream<Path> all = Files.walk(directory)) {
             for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(path);

@@ -14,10 +14,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,9 +25,6 @@ final class LeadRehearsalTest {
 
     @TempDir
     private Path directory = Path.of("");
-
-    @TempDir
-    private Path scratch = Path.of("");
 
     private Config configured(Map<String, String> more) {
         Map<String, String> flags = new HashMap<>(more);
@@ -46,16 +41,24 @@ final class LeadRehearsalTest {
 
     @Test
     void shouldStartAndEndACoordinatorAndLeaveNothingBehind() throws IOException {
-        assertTrue(LeadRehearsal.run(scratch, configured(Map.of())));
-        assertEquals(List.of(), directories());
+        assertTrue(LeadRehearsal.run(configured(Map.of())));
+        assertFalse(Files.exists(store()));
+    }
+
+    @Test
+    void shouldDeleteWhatAProcessHasLeftThatWasKilledMeanwhile() throws IOException {
+        Files.createDirectories(store());
+        Files.writeString(store().resolve("coordinator.mv.db"), "half a file");
+        assertTrue(LeadRehearsal.run(configured(Map.of())));
+        assertFalse(Files.exists(store()));
     }
 
     @Test
     void shouldDoSoWithCertificates() throws IOException {
         try (Secured secured = new Secured(directory, Map.of())) {
-            assertTrue(LeadRehearsal.run(scratch, configured(certificates(secured))));
+            assertTrue(LeadRehearsal.run(configured(certificates(secured))));
         }
-        assertEquals(List.of(), directories());
+        assertFalse(Files.exists(store()));
     }
 
     @Test
@@ -76,12 +79,10 @@ final class LeadRehearsalTest {
 
     @Test
     void shouldSayThatItFailedWhenTheConfigurationCannotBeUsed() {
-        assertFalse(LeadRehearsal.run(scratch, configured(Map.of("tls.ca_key", "/missing"))));
+        assertFalse(LeadRehearsal.run(configured(Map.of("tls.ca_key", "/missing"))));
     }
 
-    private List<Path> directories() throws IOException {
-        try (Stream<Path> all = Files.list(scratch)) {
-            return all.toList();
-        }
+    private Path store() {
+        return directory.resolve("store").resolve(LeadRehearsal.STORE);
     }
 }

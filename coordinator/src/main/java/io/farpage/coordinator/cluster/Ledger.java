@@ -377,32 +377,20 @@ public final class Ledger {
     private static PSortedMap<String, State.Extents> extents(Store store, Map<String, Space> spaces) {
         SortedMap<String, List<Extent>> found = new TreeMap<>();
         spaces.keySet().forEach(space -> found.put(space, new ArrayList<>()));
-        read(store, Table.EXTENTS, Extent.class).forEach((key, extent) -> {
-            List<Extent> before = Optional.ofNullable(found.get(key.split("/")[0]))
-                    .orElseThrow(() -> new StoreException("extent '%s' in the store is of no space".formatted(key)));
-            if (extent.firstPage() != pages(before)) {
-                throw new StoreException(
-                        "extent '%s' in the store begins at page %d, and those before it end at page %d"
-                                .formatted(key, extent.firstPage(), pages(before)));
-            }
-            before.add(extent);
-        });
-        spaces.forEach((key, space) -> {
-            long end = pages(found.getOrDefault(key, List.of()));
-            if (end != space.pages()) {
-                throw new StoreException("the extents in the store of space '%s' end at page %d, and it has %d pages"
-                        .formatted(space.name(), end, space.pages()));
-            }
-        });
+        read(store, Table.EXTENTS, Extent.class)
+                .forEach((key, extent) -> Optional.ofNullable(found.get(key.split("/")[0]))
+                        .orElseThrow(() -> new StoreException("extent '%s' in the store is of no space".formatted(key)))
+                        .add(extent));
         SortedMap<String, State.Extents> rows = new TreeMap<>();
-        found.forEach((key, extents) -> rows.put(key, new State.Extents(extents)));
+        spaces.forEach((key, space) -> {
+            State.Extents extents = new State.Extents(found.getOrDefault(key, List.of()));
+            extents.gap(space).ifPresent(page -> {
+                throw new StoreException("no extent in the store, or more than one, has page %d of space '%s'"
+                        .formatted(page, space.name()));
+            });
+            rows.put(key, extents);
+        });
         return TreePMap.fromSortedMap(rows);
-    }
-
-    private static long pages(List<Extent> extents) {
-        return extents.isEmpty()
-                ? 0
-                : extents.getLast().firstPage() + extents.getLast().count();
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

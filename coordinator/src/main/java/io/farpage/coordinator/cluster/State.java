@@ -122,6 +122,18 @@ public record State(
         public Extents {
             list = List.copyOf(list);
         }
+
+        /** The first page of their space that no extent has, or more than one; empty if there is none. */
+        public OptionalLong gap(Space space) {
+            long next = 0;
+            for (Extent extent : list) {
+                if (extent.firstPage() != next) {
+                    return OptionalLong.of(Math.min(next, extent.firstPage()));
+                }
+                next += extent.count();
+            }
+            return next == space.pages() ? OptionalLong.empty() : OptionalLong.of(Math.min(next, space.pages()));
+        }
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.rebuild;
 
+import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.AttachMode;
@@ -67,6 +68,11 @@ final class Merge {
     }
 
     private void add(SpaceExtents said) {
+        new State.Extents(said.extents())
+                .gap(said.space())
+                .ifPresent(page -> conflicts.add(
+                        "no extent, or more than one, has page %d of space '%s' in a report; end that agent, and begin the rebuild again"
+                                .formatted(page, said.space().name())));
         SpaceExtents known = spaces.get(said.space().id());
         if (known == null) {
             spaces.put(said.space().id(), said);

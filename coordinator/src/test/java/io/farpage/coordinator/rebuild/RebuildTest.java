@@ -354,6 +354,18 @@ class RebuildTest {
         assertEquals(List.of("d"), rebuild.status().missing());
     }
 
+    /** A coordinator would not start on what such a rebuild has written. */
+    @Test
+    void shouldRefuseASpaceOfWhichAPageIsInNoExtent() {
+        SpaceExtents gap = space(
+                5,
+                "vm",
+                new Extent(0, 4, List.of(home("b", 0)), ExtentState.OK),
+                new Extent(5, 3, List.of(home("b", 4)), ExtentState.OK));
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        assertTrue(refusal(() -> rebuild.report("b", report("b", List.of(gap)))).contains("has page 4 of space 'vm'"));
+    }
+
     @Test
     void shouldKeepTheOtherExtentsInAPoolThatACopyWasDroppedFrom() {
         SpaceExtents both = space(

@@ -196,8 +196,8 @@ class BackupTest {
     }
 
     /**
-     * A space has a row, each of its extents another, and the id after it is a counter: a copy of two moments would have one
-     * without the others.
+     * A space has a row, each of its extents another, and the id after it is a counter: a copy of two moments would
+     * have one without the others.
      */
     private static void checkOneMoment(StoreCopy copy, int atLeast, int atMost) {
         SortedMap<String, String> spaces =

@@ -44,7 +44,7 @@ final class ForgottenPlaces {
     }
 
     /**
-     * The releases that a node is told of in addition to those that it knows.
+     * The releases that a node gets in addition to those that it knows.
      *
      * @param ids for them
      */

@@ -71,7 +71,8 @@ final class Merge {
         new State.Extents(said.extents())
                 .gap(said.space())
                 .ifPresent(page -> conflicts.add(
-                        "no extent, or more than one, has page %d of space '%s' in a report; end that agent, and begin the rebuild again"
+                        ("no extent, or more than one, has page %d of space '%s' in a report; end that agent, and"
+                                        + " begin the rebuild again")
                                 .formatted(page, said.space().name())));
         SpaceExtents known = spaces.get(said.space().id());
         if (known == null) {

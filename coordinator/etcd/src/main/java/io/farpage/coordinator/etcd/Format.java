@@ -30,7 +30,8 @@ final class Format {
     private static Optional<String> refusal(Etcd etcd, Optional<String> found) {
         return found.filter(text -> number(text) != OWN)
                 .map(other ->
-                        "etcd, %s: the rows are of format %s, and this program reads and writes format %d; start the version of farpage that wrote them, or begin under another store.prefix"
+                        ("etcd, %s: the rows are of format %s, and this program reads and writes format %d; start the"
+                                        + " version of farpage that wrote them, or begin under another store.etcd.prefix")
                                 .formatted(etcd.prefix(), other, OWN));
     }
 

@@ -175,7 +175,8 @@ final class FrameRules {
         for (ExtentHome home : then.homes()) {
             if (isPromoted && hasFailed && !now.homes().contains(home) && !failed.contains(home.node())) {
                 engine.fail(
-                        "node %s, which is alive, is dropped from the extent at page %d of space %d, and one that has failed is kept"
+                        ("node %s, which is alive, is dropped from the extent at page %d of space %d, and one that has"
+                                        + " failed is kept")
                                 .formatted(home.node(), now.firstPage(), space));
             }
         }

@@ -68,7 +68,7 @@ record Variant(
 
     private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR);
     private static final String NONE = "none";
-    /** Each feature comes in one of so many seeds. */
+    /** Seeds of which one has a feature. */
     private static final int FEATURE_ONE_IN = 3;
     /** Spreads seeds that are close to each other. */
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;

@@ -39,7 +39,7 @@ public record Operation<B, A>(
     /** What the paths of all resources begin with. */
     public static final String API = "/api/v1";
 
-    /** In the place of a word for the audit: a read, or a request that is repeated all the time. */
+    /** Stands for a word of the audit where a call is a read, or is repeated all the time. */
     public static final String ROUTINE = "";
 
     /** The header with which a service carries a request out once, however often it is sent. */

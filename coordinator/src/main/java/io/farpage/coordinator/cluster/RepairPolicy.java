@@ -160,8 +160,8 @@ final class RepairPolicy {
     /**
      * Whether the home that joins is to be dropped: enough homes stay, since a drain or move was cancelled; the pages
      * are lost; it is in the failure domain of one that stays, since it was to take the place of that one and another
-     * has failed; its node cannot pull the pages; its node has failed, and a home that is alive would be dropped for
-     * it; or no writer is attached that could allow its pull.
+     * has failed; its node cannot pull the pages; its node has failed, and the promotion would drop a home that is
+     * alive; or no writer is attached that could allow its pull.
      */
     boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {

@@ -29,10 +29,9 @@ final class Format {
 
     private static Optional<String> refusal(Etcd etcd, Optional<String> found) {
         return found.filter(text -> number(text) != OWN)
-                .map(other ->
-                        ("etcd, %s: the rows are of format %s, and this program reads and writes format %d; start the"
-                                        + " version of farpage that wrote them, or begin under another store.etcd.prefix")
-                                .formatted(etcd.prefix(), other, OWN));
+                .map(other -> ("etcd, %s: the rows are of format %s, and this program reads and writes format %d; start"
+                                + " the version of farpage that wrote them, or use another store.etcd.prefix")
+                        .formatted(etcd.prefix(), other, OWN));
     }
 
     /** Rows that were written without a version count as version 0. */

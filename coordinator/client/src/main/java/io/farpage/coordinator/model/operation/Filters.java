@@ -14,19 +14,19 @@ public final class Filters {
     public static final QueryParameter AFTER = new QueryParameter(
             "after", false, "only nodes after it in the order of ids: the last one of the page before");
     public static final QueryParameter LIMIT =
-            new QueryParameter("limit", false, "at most so many nodes, 0 to 10000; 10000 when left out");
+            new QueryParameter("limit", false, "how many nodes at most, 0 to 10000; without it 10000");
 
     static final QueryParameter NAME_PREFIX =
             new QueryParameter("prefix", false, "only spaces whose name begins with it");
     static final QueryParameter NAME_AFTER = new QueryParameter(
             "after", false, "only spaces after it in the order of names: the last one of the page before");
     static final QueryParameter SPACE_LIMIT =
-            new QueryParameter("limit", false, "at most so many spaces, 0 to 10000; 10000 when left out");
+            new QueryParameter("limit", false, "how many spaces at most, 0 to 10000; without it 10000");
 
     public static final QueryParameter LINKS =
-            new QueryParameter("links", false, "at most so many links of these nodes, 0 to 1000000; all when left out");
+            new QueryParameter("links", false, "how many links of these nodes at most, 0 to 1000000; without it all");
     public static final QueryParameter SPACES =
-            new QueryParameter("spaces", false, "at most so many spaces, 0 to 1000; 1000 when left out");
+            new QueryParameter("spaces", false, "how many spaces at most, 0 to 1000; without it 1000");
 
     /** Of guests and nodes, only samples that a client has not seen. */
     static final QueryParameter SINCE = new QueryParameter(

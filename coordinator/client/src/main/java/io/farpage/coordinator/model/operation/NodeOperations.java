@@ -103,7 +103,7 @@ public final class NodeOperations {
 
     public static final Operation<EndpointRequest, Endpoint> PUBLISH_ENDPOINT = put(ENDPOINT, SELF, ROUTINE)
             .json(EndpointRequest.class, Endpoint.class)
-            .summary("Publish a node's endpoint toward a peer, in the place of any earlier one");
+            .summary("Publish a node's endpoint toward a peer; it replaces an earlier one");
 
     public static final Operation<Void, Void> WITHDRAW_ENDPOINT = delete(ENDPOINT, SELF, ROUTINE)
             .summary("Withdraw a node's endpoint toward a peer, if there is one")
@@ -117,7 +117,7 @@ public final class NodeOperations {
 
     public static final Operation<RegionRequest, Region> PUBLISH_REGION = put(REGION, SELF, ROUTINE)
             .json(RegionRequest.class, Region.class)
-            .summary("Publish a region, in the place of any earlier one of that name");
+            .summary("Publish a region; it replaces an earlier one of that name");
 
     public static final Operation<GrantRequest, Grant> PUBLISH_GRANT = put(GRANT, SELF, "grant.give")
             .json(GrantRequest.class, Grant.class)

@@ -37,6 +37,7 @@ final class Merge {
 
     private final Map<String, NodeReport> reports;
     private final SortedMap<Long, SpaceExtents> spaces = new TreeMap<>();
+    private final Set<Long> deleted = new HashSet<>();
     private final List<String> conflicts = new ArrayList<>();
     private final Map<Long, Alone> alone = new HashMap<>();
 
@@ -172,10 +173,13 @@ final class Merge {
     }
 
     private void dropReleased(String node, Release release) {
-        ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
-        spaces.computeIfPresent(release.space(), (_, said) -> {
-            return release.deleted() ? null : without(said, place);
-        });
+        if (release.deleted()) {
+            deleted.add(release.space());
+            spaces.remove(release.space());
+        } else {
+            ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
+            spaces.computeIfPresent(release.space(), (_, said) -> without(said, place));
+        }
     }
 
     /** A space without a place; pages that only it has are lost. */
@@ -201,7 +205,7 @@ final class Merge {
     private void dropWhatHomesDoNotKnow() {
         Map<String, Set<Long>> hosted = hostedIds(reports);
         Set<Long> attached = new HashSet<>();
-        reports.values().forEach(report -> report.attachments().forEach(held -> attached.add(held.space())));
+        reports.keySet().forEach(node -> attachments(node).forEach(held -> attached.add(held.space())));
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
             ranges(space)
@@ -295,7 +299,7 @@ final class Merge {
     private void checkAttachments() {
         SortedMap<Long, List<String>> attached = new TreeMap<>();
         Set<Long> alone = new HashSet<>();
-        reports.forEach((node, report) -> report.attachments().forEach(held -> {
+        reports.keySet().forEach(node -> attachments(node).forEach(held -> {
             attached.computeIfAbsent(held.space(), id -> new ArrayList<>()).add(node);
             if (held.mode() == AttachMode.EXCLUSIVE) {
                 alone.add(held.space());
@@ -308,7 +312,7 @@ final class Merge {
             }
             if (!spaces.containsKey(id)) {
                 conflicts.add(
-                        "node '%s' is attached to space %d, which was deleted; end its agent, and begin the rebuild again"
+                        "node '%s' is attached to space %d, which no report describes; end its agent, and begin the rebuild again"
                                 .formatted(nodes.getFirst(), id));
             }
         });
@@ -340,10 +344,9 @@ final class Merge {
     private record Alone(NodeReport report, NodeReport.Held held) {}
 
     private void findAlone() {
-        reports.values()
-                .forEach(report -> report.attachments().stream()
-                        .filter(held -> held.mode() == AttachMode.EXCLUSIVE)
-                        .forEach(held -> alone.put(held.space(), new Alone(report, held))));
+        reports.forEach((node, report) -> attachments(node).stream()
+                .filter(held -> held.mode() == AttachMode.EXCLUSIVE)
+                .forEach(held -> alone.put(held.space(), new Alone(report, held))));
     }
 
     private static Optional<String> tornAsAttached(NodeReport report, Space space) {
@@ -356,6 +359,17 @@ final class Merge {
 
     private Optional<NodeReport> reported(String node) {
         return Optional.ofNullable(reports.get(node));
+    }
+
+    /**
+     * What a node that has reported is attached to. A space is deleted only if no node is attached to it, so a node
+     * that still reports an attachment to it has not learned that the attachment has ended.
+     */
+    List<NodeReport.Held> attachments(String node) {
+        return reported(node).stream()
+                .flatMap(report -> report.attachments().stream())
+                .filter(held -> !deleted.contains(held.space()))
+                .toList();
     }
 
     /** Whether a home has reported with the pool that an extent names. */

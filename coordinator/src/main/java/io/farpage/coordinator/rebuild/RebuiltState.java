@@ -152,8 +152,8 @@ final class RebuiltState {
     }
 
     private boolean isAttached(Space space) {
-        return reports.values().stream()
-                .flatMap(report -> report.attachments().stream())
+        return reports.keySet().stream()
+                .flatMap(node -> merge.attachments(node).stream())
                 .anyMatch(held -> held.space() == space.id());
     }
 
@@ -175,7 +175,7 @@ final class RebuiltState {
     }
 
     private void attachments() {
-        reports.forEach((node, report) -> report.attachments()
+        reports.forEach((node, report) -> merge.attachments(node)
                 .forEach(held -> put(
                         Table.ATTACHMENTS,
                         State.idKey(held.space()) + "/" + node,

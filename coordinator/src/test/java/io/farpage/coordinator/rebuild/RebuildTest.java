@@ -35,6 +35,7 @@ import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -421,12 +422,38 @@ class RebuildTest {
         assertEquals(new Release(release.id(), 5, new Incarnation(2), 0, 4L * PAGE, true), release);
     }
 
+    /** Its DELETE of the attachment was executed, and the answer lost. */
     @Test
-    void shouldSayHowARebuildEndsIfANodeIsAttachedToASpaceThatWasDeleted() {
+    void shouldEndTheAttachmentToASpaceThatWasDeleted() {
+        for (boolean done : List.of(false, true)) {
+            Store store = MvStore.open(directory.resolve("store-" + done));
+            try (store) {
+                Rebuild rebuild = new Rebuild(store, Set.of());
+                rebuild.report("c", releasing(true, done));
+                rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0))));
+                assertEquals(List.of(), rebuild.status().conflicts());
+                rebuild.finish(Set.of());
+                State state = new Ledger(store, 10, nanos -> {}).state();
+                assertEquals(0, state.spaces().size());
+                assertEquals(Map.of(), state.attachments());
+            }
+        }
+    }
+
+    @Test
+    void shouldRefuseAnAttachmentToASpaceThatNoReportDescribes() {
+        NodeReport attached = attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)));
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("c", releasing(true, false));
-        assertTrue(refusal(() -> rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)))))
-                .contains("end its agent, and begin the rebuild again"));
+        NodeReport unknown = new NodeReport(
+                Optional.of(seen(100)),
+                registration("a"),
+                Hosted.NOTHING,
+                List.of(),
+                attached.attachments(),
+                List.of(),
+                List.of());
+        assertTrue(refusal(() -> rebuild.report("a", unknown))
+                .contains("node 'a' is attached to space 5, which no report describes"));
     }
 
     @Test

@@ -100,8 +100,9 @@ final class AuditFile implements AutoCloseable {
             Optional<Object> before = inode(path);
             try (FileChannel channel = FileChannel.open(path, APPEND, OWNER_ONLY);
                     FileLock lock = channel.lock()) {
-                // The lock waits for a rotation; after it the file may have another name.
-                if (lock.isValid() && (before.isEmpty() || inode(path).equals(before))) {
+                // The lock waits for a rotation, after which the file has another name. A file that was missing before
+                // may have been rotated since, too: it exists now, and is looked at again.
+                if (lock.isValid() && before.isPresent() && inode(path).equals(before)) {
                     writeFully(channel, line);
                     return;
                 }

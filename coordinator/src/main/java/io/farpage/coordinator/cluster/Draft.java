@@ -230,6 +230,8 @@ final class Draft {
     }
 
     State finished() {
+        assert index <= reserved : index;
+        assert events.isEmpty() || events.getLast().index() == index : index;
         return new State(
                 index,
                 reserved,

@@ -87,8 +87,10 @@ final class ExtentTable {
         if (now.isEmpty()) {
             old.forEach(extent -> changes.add(row(space, extent, Optional.empty())));
         }
+        assert old.isEmpty() || now.isEmpty() || old.size() == now.size() : space;
         for (int i = 0; i < now.size(); i++) {
             Extent extent = now.get(i);
+            assert old.isEmpty() || extent.firstPage() == old.get(i).firstPage() : space + ", " + extent;
             if (old.isEmpty() || !extent.equals(old.get(i))) {
                 changes.add(row(space, extent, Optional.of(Json.STRICT.writeValueAsString(extent))));
             }

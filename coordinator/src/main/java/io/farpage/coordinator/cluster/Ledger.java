@@ -235,8 +235,10 @@ public final class Ledger {
             long start = System.nanoTime();
             commit(changes);
             commitNanos.accept(System.nanoTime() - start);
+            long before = revision;
             // Before the state: an answer must not show a state whose revision its stamp does not reach.
             revision = revisionBase + store.revision();
+            assert revision > before : revision;
         }
         show(next);
         events.append(told);

@@ -36,6 +36,23 @@ public final class ExtentLife {
      * @throws IllegalStateException if the command is none for an extent in this state: a policy is wrong
      */
     public static Extent apply(Extent extent, ExtentCommand command) {
+        Extent next = carryOut(extent, command);
+        assert follows(extent, next) : command + " makes " + next + " of " + extent;
+        return next;
+    }
+
+    /** Whether the rules of this class that compare an extent with the one before hold. */
+    private static boolean follows(Extent before, Extent after) {
+        boolean isSameLayout =
+                after.homes().equals(before.homes()) && after.joining().equals(before.joining());
+        return after.firstPage() == before.firstPage()
+                && after.count() == before.count()
+                && after.epochNumber() == before.epochNumber() + (isSameLayout ? 0 : 1)
+                && (before.state() == ExtentState.OK || after.state() == ExtentState.LOST)
+                && before.targets().collect(Collectors.toSet()).containsAll(after.homes());
+    }
+
+    private static Extent carryOut(Extent extent, ExtentCommand command) {
         return switch (command) {
             case ExtentCommand.Join join -> join(extent, join);
             case ExtentCommand.AllowPull _ -> {

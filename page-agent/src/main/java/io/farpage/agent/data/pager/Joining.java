@@ -118,12 +118,14 @@ final class Joining {
      * WRITE has written.
      */
     void noted(int page) {
+        assert page >= notedUntil && page <= end : page;
         notedUntil = page;
         notes = page == end;
     }
 
     /** A WRITE to the other homes begins, or is under way: the home may read these pages before it, and lack them. */
     void note(int page, int count) {
+        assert page >= first && page + count <= end : page;
         if (!isWritten()) {
             for (int i = page - first; i < page - first + count; i++) {
                 lacking.add(i);
@@ -194,6 +196,7 @@ final class Joining {
 
     /** From now on the home gets every WRITE; it may lack the pages that were noted while it pulled. */
     void begin() {
+        assert state == State.WAITING && notes : state;
         state = State.COPYING;
         left.add(lacking.size() - left.get());
         cursor = 0;
@@ -202,6 +205,7 @@ final class Joining {
 
     /** No page is lacking: from now on no WRITE is completed without this home. */
     void ready() {
+        assert state == State.COPYING && lacking.size() == 0 : state;
         state = State.READY;
         told = false;
     }
@@ -233,6 +237,7 @@ final class Joining {
 
     /** The home has what the other homes have of these pages. */
     void has(int page, int count) {
+        assert page >= first && page + count <= end : page;
         int had = 0;
         for (int i = page - first; i < page - first + count; i++) {
             had += lacking.remove(i) ? 1 : 0;

@@ -296,6 +296,7 @@ final class PageOut {
 
     /** Starts to write pages to their home. False if no slot is free. */
     private boolean post(int first, int count, int index, boolean zero) {
+        assert areMarked(first, count) : "pages from " + first;
         Transfer.Kind kind = zero ? Transfer.Kind.EVICTION_OF_ZEROS : Transfer.Kind.EVICTION;
         for (int page = first; page < first + count; page++) {
             table.set(page, PageTable.HAS_REMOTE_COPY);
@@ -305,23 +306,24 @@ final class PageOut {
         return switch (writeBack.write(kind, first, count, index)) {
             case NO_SLOT -> false;
             case DONE -> {
-                mark(first, count);
                 completeWrite(first, count, zero);
                 yield true;
             }
             case STARTED -> {
-                mark(first, count);
                 writing += count;
                 yield true;
             }
         };
     }
 
-    private void mark(int first, int count) {
+    /** Whether {@link #protect} has marked pages, and nothing has changed that since. */
+    private boolean areMarked(int first, int count) {
         for (int page = first; page < first + count; page++) {
-            table.setState(page, PageTable.EVICTING);
-            table.set(page, PageTable.WRITING);
+            if (table.state(page) != PageTable.EVICTING || !table.has(page, PageTable.WRITING)) {
+                return false;
+            }
         }
+        return true;
     }
 
     /**

@@ -40,6 +40,9 @@ final class PageTable {
     static final int EVICTING = 6;
 
     private static final int STATES = 7;
+    /** By state: the states that it may change to, a bit each. */
+    private static final int[] NEXT = next();
+
     static final int STATE_MASK = 0x7;
     /** The state and {@link #STRANDED}: pages are counted by both. */
     private static final int COUNTED = 0xf;
@@ -129,6 +132,31 @@ final class PageTable {
         for (int state = 0; state < found.length; state++) {
             counts[state].add(found[state]);
         }
+    }
+
+    /**
+     * A page is fetched only from its home, and is at its home alone only after a WRITE that completed, or after a
+     * fetch that was given up: no transition leaves out a version of the page. The guest may give up a page in any
+     * state, and a page that is lost comes back in no other way.
+     */
+    private static int[] next() {
+        int[] next = new int[STATES];
+        next[ZERO] = states(ZERO, DIRTY);
+        next[REMOTE] = states(REMOTE, FETCHING, CLEAN, DIRTY, LOST, ZERO);
+        next[FETCHING] = states(FETCHING, REMOTE, CLEAN, DIRTY, LOST, ZERO);
+        next[LOST] = states(LOST, ZERO);
+        next[CLEAN] = states(CLEAN, DIRTY, REMOTE, ZERO);
+        next[DIRTY] = states(DIRTY, CLEAN, EVICTING, ZERO);
+        next[EVICTING] = states(EVICTING, CLEAN, DIRTY, REMOTE, ZERO);
+        return next;
+    }
+
+    private static int states(int... states) {
+        return Arrays.stream(states).map(state -> 1 << state).sum();
+    }
+
+    private static boolean mayFollow(int entry, int state) {
+        return (NEXT[entry & STATE_MASK] >>> state & 1) != 0;
     }
 
     /** The entry that all pages begin with. */
@@ -281,6 +309,7 @@ final class PageTable {
     }
 
     void set(int page, int flag) {
+        assert flag != WRITING || !has(page, WRITING) : "two WRITEs of page " + page;
         put(page, entry(page) | flag);
     }
 
@@ -290,6 +319,7 @@ final class PageTable {
 
     /** Changes where a page is; its flags stay. */
     void setState(int page, int state) {
+        assert mayFollow(entry(page), state) : "page " + page + ": state " + state + " after " + state(page);
         put(page, (entry(page) & ~STATE_MASK) | state);
     }
 
@@ -311,6 +341,7 @@ final class PageTable {
                 continue;
             }
             int was = entry(page);
+            assert mayFollow(was, state) : "page " + page + ": state " + state + " after " + (was & STATE_MASK);
             left[was & COUNTED]++;
             left[STATES_AND_FLAG + ((was & STRANDED) | state)]++;
             states.set(JAVA_BYTE, page, (byte) (((was & ~STATE_MASK) | state) ^ initial));

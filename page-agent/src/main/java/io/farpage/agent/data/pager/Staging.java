@@ -109,6 +109,7 @@ final class Staging {
             int frame = pool.stagingFrames().allocateRun(frames);
             if (frame != NONE) {
                 for (int i = 0; i < count; i++) {
+                    assert partOf[frameOf(frame, i)] == UNHELD : "frame " + frameOf(frame, i);
                     partOf[frameOf(frame, i)] = (char) part;
                 }
                 return frame;
@@ -123,6 +124,7 @@ final class Staging {
     void free(int frame, int count) {
         for (int i = 0; i < count; i++) {
             int first = frameOf(frame, i);
+            assert partOf[first] != UNHELD : "frame " + first;
             hold(partOf[first], -framesPerPage);
             partOf[first] = UNHELD;
         }
@@ -144,6 +146,7 @@ final class Staging {
         reserved -= reserve(part);
         held[part] += frames;
         heldByAll += frames;
+        assert held[part] >= 0 && heldByAll >= 0 : "part " + part;
         reserved += reserve(part);
     }
 

@@ -167,6 +167,7 @@ final class Transfer {
 
     void complete(int pages) {
         completed += pages;
+        assert pages > 0 && completed <= count : completed + " of " + count;
     }
 
     boolean isRemoved(int index) {
@@ -265,6 +266,7 @@ final class Transfer {
 
     /** A WRITE has ended. Returns whether it was the last one that this transfer waits for. */
     boolean legEnded(int ofSlot, FetchStatus how) {
+        int pending = legsPending;
         for (int leg = 0; leg < legs; leg++) {
             if (legSlot[leg] == ofSlot && !legDone[leg]) {
                 legDone[leg] = true;
@@ -272,6 +274,7 @@ final class Transfer {
                 legsPending--;
             }
         }
+        assert pending - legsPending == 1 : "slot " + ofSlot;
         return legsPending == 0;
     }
 

@@ -76,6 +76,8 @@ final class Transfers {
 
     private Transfer begun(int slot, Transfer.Kind kind, int page, int pages, int frame, Home home) {
         Transfer begun = all[slot];
+        assert !begun.isInUse() : "slot " + slot;
+        assert homes.extent(page) == homes.extent(page + pages - 1) : "pages " + page + " to " + (page + pages - 1);
         begun.begin(kind, page, pages, frame, home, homes.version());
         remotes.begin(home, pages, begun.isWrite());
         return begun;
@@ -254,6 +256,7 @@ final class Transfers {
             remotes.end(home, leg.count(), true);
         }
         mirrored--;
+        assert mirrored >= 0;
         int slot = leg.slot();
         leg.end();
         fetcher.release(slot);
@@ -328,11 +331,13 @@ final class Transfers {
 
     /** Frees the slot of a completed transfer. The frames are the caller's. */
     void endKeepingFrames(Transfer completed) {
+        assert completed.isCompleted() : "slot " + completed.slot();
         Home home = completed.home();
         if (home != null) {
             remotes.end(home, completed.count(), completed.isWrite());
         }
         mirrored -= completed.isMirrored() ? 1 : 0;
+        assert mirrored >= 0;
         int slot = completed.slot();
         completed.end();
         fetcher.release(slot);

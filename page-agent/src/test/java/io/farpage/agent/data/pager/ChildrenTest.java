@@ -107,7 +107,7 @@ final class ChildrenTest {
     @Test
     void shouldMarkPagesDirtyThatTheSuccessorMayHaveWrittenAsAChild() {
         RecordingKernel child = fork();
-        table.setState(7, PageTable.CLEAN);
+        PageStates.set(table, 7, PageTable.CLEAN);
         endVmm();
 
         assertTrue(children.succeed());

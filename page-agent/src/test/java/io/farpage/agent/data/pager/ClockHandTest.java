@@ -31,7 +31,7 @@ final class ClockHandTest {
 
     private void resident(int state, int... pages) {
         for (int page : pages) {
-            table.setState(page, state);
+            PageStates.set(table, page, state);
         }
     }
 
@@ -53,7 +53,7 @@ final class ClockHandTest {
         ClockHand hand = hand("a");
         assertEquals(7, hand.victim(), "3 has faulted since the hand came by");
         hand.passRun(7, 1);
-        table.setState(7, PageTable.REMOTE);
+        PageStates.set(table, 7, PageTable.REMOTE);
         assertEquals(3, hand.victim(), "in the next lap it has not");
     }
 

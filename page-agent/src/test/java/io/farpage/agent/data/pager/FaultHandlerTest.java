@@ -31,7 +31,7 @@ final class FaultHandlerTest {
     private final FaultHandler faults = new FaultHandler(memory, installer, arrivals, residency, children);
 
     private void fill() {
-        table.setState(0, PagerOptions.MIN_LOCAL_PAGES, PageTable.CLEAN, PageTable.FETCHING);
+        PageStates.set(table, 0, PagerOptions.MIN_LOCAL_PAGES, PageTable.CLEAN);
     }
 
     @Test
@@ -53,11 +53,11 @@ final class FaultHandlerTest {
     void shouldRecordPageAsDirtyBeforeThreadCanWriteToIt() {
         List<Integer> states = new ArrayList<>();
         kernel.before = () -> states.add(table.state(5));
-        table.setState(5, PageTable.CLEAN);
+        PageStates.set(table, 5, PageTable.CLEAN);
         faults.fault(5, true, true, SEEN);
-        table.setState(5, PageTable.ZERO);
+        PageStates.set(table, 5, PageTable.ZERO);
         faults.fault(5, true, false, SEEN);
-        table.setState(5, PageTable.CLEAN);
+        PageStates.set(table, 5, PageTable.CLEAN);
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of("unprotect 5", "zero 5", "zero 5"), kernel.calls);
         assertEquals(List.of(PageTable.DIRTY, PageTable.DIRTY, PageTable.DIRTY), states);
@@ -66,7 +66,7 @@ final class FaultHandlerTest {
     @Test
     void shouldLeavePageAsItWasWhenKernelRefusesToUnprotectOrFillIt() {
         for (int state : new int[] {PageTable.CLEAN, PageTable.EVICTING, PageTable.ZERO}) {
-            table.setState(5, state);
+            PageStates.set(table, 5, state);
             kernel.refuse(Errno.EAGAIN);
             faults.fault(5, true, state != PageTable.ZERO, SEEN);
             assertEquals(state, table.state(5));
@@ -76,7 +76,7 @@ final class FaultHandlerTest {
 
     @Test
     void shouldInstallZerosWithoutFetchWhenPageIsZero() {
-        table.setState(5, PageTable.ZERO);
+        PageStates.set(table, 5, PageTable.ZERO);
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of("zero 5"), kernel.calls);
         assertEquals(PageTable.DIRTY, table.state(5));
@@ -84,7 +84,7 @@ final class FaultHandlerTest {
 
     @Test
     void shouldUnprotectCleanPageWhenThreadWrites() {
-        table.setState(5, PageTable.CLEAN);
+        PageStates.set(table, 5, PageTable.CLEAN);
         faults.fault(5, true, true, SEEN);
         assertEquals(List.of("unprotect 5"), kernel.calls);
         assertEquals(PageTable.DIRTY, table.state(5));
@@ -92,7 +92,7 @@ final class FaultHandlerTest {
 
     @Test
     void shouldSetDirtyWhenThreadWritesToPageThatIsBeingEvicted() {
-        table.setState(5, PageTable.EVICTING);
+        PageStates.set(table, 5, PageTable.EVICTING);
         table.set(5, PageTable.WRITING);
         faults.fault(5, true, true, SEEN);
         assertEquals(PageTable.DIRTY, table.state(5), "its write-back does not make it clean");
@@ -101,7 +101,7 @@ final class FaultHandlerTest {
 
     @Test
     void shouldPoisonPageInNextDutyCycleWhenItIsLost() {
-        table.setState(5, PageTable.LOST);
+        PageStates.set(table, 5, PageTable.LOST);
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of(), kernel.calls);
         assertEquals(1, arrivals.install());
@@ -116,7 +116,7 @@ final class FaultHandlerTest {
         assertEquals(1, faults.queue().size());
         assertEquals(0, faults.serveQueue());
 
-        table.setState(3, PageTable.REMOTE);
+        PageStates.set(table, 3, PageTable.REMOTE);
         assertEquals(1, faults.serveQueue());
         assertEquals(List.of("copy 100"), kernel.calls);
         assertTrue(faults.queue().isEmpty());
@@ -135,7 +135,7 @@ final class FaultHandlerTest {
 
     @Test
     void shouldDiscardGivenUpPageWhenThreadWritesToOldBytes() {
-        table.setState(5, PageTable.ZERO);
+        PageStates.set(table, 5, PageTable.ZERO);
         faults.fault(5, true, true, SEEN);
         assertEquals(List.of("wake 5"), kernel.calls, "the thread faults again and gets zeros");
         assertEquals(PageTable.ZERO, table.state(5));
@@ -154,7 +154,7 @@ final class FaultHandlerTest {
     /** The kernel changes the mappings before the one that it refuses. */
     @Test
     void shouldLeavePagesDirtyThatKernelMayHaveUnprotectedBeforeItRefused() {
-        table.setState(0, 32, PageTable.CLEAN, PageTable.FETCHING);
+        PageStates.set(table, 0, 32, PageTable.CLEAN);
         int page = 0;
         int run = 1;
         while (run < 2) {

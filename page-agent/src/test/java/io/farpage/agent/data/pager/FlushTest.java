@@ -60,8 +60,8 @@ final class FlushTest {
 
     @Test
     void shouldWriteOnlyDirtyPagesWhenGuestHasEnded() {
-        table.setState(2, PageTable.DIRTY);
-        table.setState(3, PageTable.CLEAN);
+        PageStates.set(table, 2, PageTable.DIRTY);
+        PageStates.set(table, 3, PageTable.CLEAN);
         Flush flush = flush("a");
         flush.doWork();
         assertTrue(flush.isDone());
@@ -73,9 +73,9 @@ final class FlushTest {
 
     @Test
     void shouldWriteZerosWhenHomeHasOlderVersion() {
-        table.setState(2, PageTable.ZERO);
+        PageStates.set(table, 2, PageTable.ZERO);
         table.set(2, PageTable.HAS_REMOTE_COPY);
-        table.setState(4, PageTable.ZERO);
+        PageStates.set(table, 4, PageTable.ZERO);
         table.clear(4, PageTable.HAS_REMOTE_COPY);
         Flush flush = flush("a");
         flush.doWork();
@@ -85,7 +85,7 @@ final class FlushTest {
 
     @Test
     void shouldBeIncompleteWhenFileWasTruncated() {
-        table.setState(2, PageTable.DIRTY);
+        PageStates.set(table, 2, PageTable.DIRTY);
         truncated = true;
         Flush flush = flush("a");
         flush.doWork();
@@ -96,8 +96,8 @@ final class FlushTest {
 
     @Test
     void shouldWritePagesOfOtherHomesWhenOneIsDown() {
-        table.setState(2, PageTable.DIRTY);
-        table.setState(20, PageTable.DIRTY);
+        PageStates.set(table, 2, PageTable.DIRTY);
+        PageStates.set(table, 20, PageTable.DIRTY);
         Flush flush = flush("b", "a");
         flush.doWork();
         assertFalse(flush.isDone());
@@ -106,7 +106,7 @@ final class FlushTest {
 
     @Test
     void shouldEndIncompleteWhenDeadlineHasPassed() {
-        table.setState(2, PageTable.DIRTY);
+        PageStates.set(table, 2, PageTable.DIRTY);
         Flush flush = flush("b");
         flush.doWork();
         now += PagerOptions.FLUSH_DEADLINE.toNanos();

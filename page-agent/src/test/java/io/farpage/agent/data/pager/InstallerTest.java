@@ -28,7 +28,7 @@ class InstallerTest {
     private final PagerParts parts = new PagerParts(() -> now);
 
     private Installer installer(int pageBytes, boolean shared) {
-        table.setState(PAGE, PageTable.FETCHING);
+        PageStates.set(table, PAGE, PageTable.FETCHING);
         return new Installer(parts.memory(kernel, shared, pageBytes, table), Installer.Sharers.NONE);
     }
 
@@ -63,7 +63,7 @@ class InstallerTest {
     @Test
     void shouldKeepZeroWhenGivenUpPageStillExists() {
         Installer installer = installer(SMALL, true);
-        table.setState(PAGE, PageTable.ZERO);
+        PageStates.set(table, PAGE, PageTable.ZERO);
         kernel.refuse(Errno.EEXIST);
         assertEquals(1, installer.zero(PAGE, 1));
         assertEquals(PageTable.ZERO, table.state(PAGE));
@@ -73,7 +73,7 @@ class InstallerTest {
     @Test
     void shouldRecordPageAsDirtyBeforeItIsMapped() {
         Installer installer = installer(LARGE, true);
-        table.setState(PAGE, PageTable.ZERO);
+        PageStates.set(table, PAGE, PageTable.ZERO);
         List<Integer> states = new ArrayList<>();
         kernel.before = () -> states.add(table.state(PAGE));
         kernel.refuse(Errno.EEXIST);
@@ -95,15 +95,15 @@ class InstallerTest {
     @Test
     void shouldPauseUntilPageIsEvictedOrTenMillisecondsPassWhenMemoryIsShort() {
         Installer installer = installer(SMALL, true);
-        table.setState(0, PageTable.DIRTY);
-        table.setState(1, PageTable.DIRTY);
+        PageStates.set(table, 0, PageTable.DIRTY);
+        PageStates.set(table, 1, PageTable.DIRTY);
         kernel.refuse(Errno.ENOMEM);
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
         assertTrue(installer.hostMemory().isPaused());
         assertEquals(1, installer.hostMemory().maxResident(100), "one less than were resident then");
-        table.setState(1, PageTable.REMOTE);
+        PageStates.set(table, 1, PageTable.REMOTE);
         assertFalse(installer.hostMemory().isPaused(), "a page was evicted");
-        table.setState(1, PageTable.DIRTY);
+        PageStates.set(table, 1, PageTable.DIRTY);
         now += 9_999_999;
         assertTrue(installer.hostMemory().isPaused());
         now += 1;
@@ -180,7 +180,7 @@ class InstallerTest {
     }
 
     private void exists(AddressSpace memory, State state, int continued) {
-        table.setState(PAGE, state.number);
+        PageStates.set(table, PAGE, state.number);
         kernel.refuse(Errno.EEXIST, continued);
         new Installer(memory, Installer.Sharers.NONE).copy(PAGE, 1, 0, false);
     }
@@ -209,6 +209,7 @@ class InstallerTest {
 
     @Test
     void shouldInstallPagesCleanUnlessThreadIsAboutToWrite() {
+        PageStates.set(table, PAGE + 1, PageTable.FETCHING);
         Installer installer = installer(SMALL, true);
         assertEquals(2, installer.copy(PAGE, 2, 0, false));
         assertEquals(PageTable.CLEAN, table.state(PAGE));

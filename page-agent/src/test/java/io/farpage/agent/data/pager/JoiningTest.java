@@ -19,12 +19,16 @@ class JoiningTest {
     private static final SpaceMap.Copy JOINS = new SpaceMap.Copy("d", 9, 0);
 
     private static SpaceMap map(SpaceMap.Pull pull) {
+        return map(PAGES, pull);
+    }
+
+    private static SpaceMap map(int pages, SpaceMap.Pull pull) {
         return new SpaceMap(
                 "vm",
                 1,
-                PAGES,
+                pages,
                 4096,
-                List.of(new SpaceMap.Extent(0, PAGES, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), pull)));
+                List.of(new SpaceMap.Extent(0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), pull)));
     }
 
     private static Joining seen(SpaceMap.Pull pull) {
@@ -84,6 +88,8 @@ class JoiningTest {
     void shouldCompleteNoWriteThatAReadyHomeHasMissed() {
         Home home = new Home(1, new PeerLink("d"), 1);
         Joining joining = new Joining(map(SpaceMap.Pull.AWAITED), 0, PAGES, JOINS, home, 0);
+        joining.noted(PAGES);
+        follow(joining, SpaceMap.Pull.DONE);
         joining.begin();
         joining.ready();
         Transfer write = new Transfer(0);
@@ -110,16 +116,13 @@ class JoiningTest {
     @Test
     void shouldTakeNoMemoryInProportionToALargeExtent() {
         int pages = 1 << 28;
-        SpaceMap map = new SpaceMap(
-                "vm",
-                1,
-                pages,
-                4096,
-                List.of(new SpaceMap.Extent(
-                        0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), SpaceMap.Pull.AWAITED)));
+        SpaceMap seen = map(pages, SpaceMap.Pull.AWAITED);
+        SpaceMap pulled = map(pages, SpaceMap.Pull.DONE);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadAllocatedBytes();
-        Joining joining = new Joining(map, 0, pages, JOINS, null, 0);
+        Joining joining = new Joining(seen, 0, pages, JOINS, null, 0);
+        joining.noted(pages);
+        assertTrue(joining.continues(pulled, 0, JOINS, 1));
         joining.begin();
         long taken = threads.getCurrentThreadAllocatedBytes() - before;
         assertEquals(0, joining.left());

@@ -215,8 +215,8 @@ class KeptTableTest {
     @ValueSource(booleans = {false, true})
     void shouldHoldLargePageWhenAPartOfItIsGivenUp(boolean isApplied) {
         PageTable left = PageTable.kept(PAGES, false, kept, 1);
-        left.setState(3, PageTable.CLEAN);
-        left.setState(4, PageTable.CLEAN);
+        PageStates.set(left, 3, PageTable.CLEAN);
+        PageStates.set(left, 4, PageTable.CLEAN);
         new MessageWriter(kept.messages()).removal(BASE + 3L * LARGE + PAGE, BASE + 3L * LARGE + 2 * PAGE);
         if (isApplied) {
             left.removePart(3, 1);
@@ -265,7 +265,7 @@ class KeptTableTest {
     private List<Integer> adopted(List<Integer> states, PresentPages file) {
         PageTable left = PageTable.kept(PAGES, false, kept, 1);
         for (int page = 0; page < states.size(); page++) {
-            left.setState(page, states.get(page));
+            PageStates.set(left, page, states.get(page));
         }
         KeptTable successor = new KeptTable(entries, messages, layouts);
         assertEquals(Optional.empty(), successor.adopt(WHOLE, PAGE, file, false));

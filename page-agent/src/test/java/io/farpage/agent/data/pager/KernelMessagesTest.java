@@ -97,7 +97,7 @@ class KernelMessagesTest {
     void shouldChangeNoMorePagesOfTableInDutyCycleThanBudgetWhenRemovalIsLarge() {
         int pages = 1 << 18;
         PageTable table = new PageTable(pages, true);
-        table.setState(0, pages, PageTable.DIRTY, PageTable.FETCHING);
+        PageStates.set(table, 0, pages, PageTable.DIRTY);
         layout = new GuestLayout(List.of(new GuestRegion(BASE, (long) pages * PAGE, 0)), PAGE);
         KernelMessages messages = messages(true);
         received.table = table;

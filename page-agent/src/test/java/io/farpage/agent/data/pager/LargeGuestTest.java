@@ -32,7 +32,7 @@ class LargeGuestTest {
     void shouldBoundEveryDutyCycleWhenVictimsAreFarApart() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.setState(page, PageTable.CLEAN);
+            PageStates.set(table, page, PageTable.CLEAN);
             table.set(page, PageTable.REFERENCED);
         }
         long resident = table.resident();
@@ -51,7 +51,7 @@ class LargeGuestTest {
     void shouldBoundEveryDutyCycleWhenNothingCanBeEvicted() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.setState(page, PageTable.DIRTY);
+            PageStates.set(table, page, PageTable.DIRTY);
         }
         AddressSpace memory = memory(table, map("b", "c"));
         Evictor evictor = evictor(memory);
@@ -69,7 +69,7 @@ class LargeGuestTest {
     void shouldBoundEveryDutyCycleWhenHomeOfHalfTheGuestIsLost() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.setState(page, PageTable.CLEAN);
+            PageStates.set(table, page, PageTable.CLEAN);
         }
         int half = PAGES / 2;
         SpaceMap map = new SpaceMap(
@@ -89,7 +89,7 @@ class LargeGuestTest {
     @Test
     void shouldBoundEveryDutyCycleOfEndingWhenGuestTouchedMuchMemory() {
         PageTable table = new PageTable(PAGES, true);
-        table.setState(0, PAGES / 16, PageTable.CLEAN, PageTable.FETCHING);
+        PageStates.set(table, 0, PAGES / 16, PageTable.CLEAN);
         AddressSpace memory = memory(table, map("a"));
         Ending ending = new Ending(memory, new Flush(memory, writeBack(memory)));
         ending.begin("the VMM has ended");

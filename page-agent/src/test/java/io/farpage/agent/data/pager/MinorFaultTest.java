@@ -33,7 +33,7 @@ class MinorFaultTest {
     /** Two pages are on their way. */
     private Transfer fetch() {
         for (int page = PAGE; page < PAGE + 2; page++) {
-            table.setState(page, PageTable.FETCHING);
+            PageStates.set(table, page, PageTable.FETCHING);
         }
         Transfer begun = memory.context().transfers().begin(Transfer.Kind.FETCH, PAGE, 2, 0);
         assertNotNull(begun);

@@ -47,7 +47,7 @@ class PageCensusTest {
         int changes = random.nextInt(2 * pages);
         for (int change = 0; change < changes; change++) {
             int page = random.nextInt(pages);
-            table.setState(page, random.nextInt(STATES));
+            PageStates.set(table, page, random.nextInt(STATES));
             if (table.isResident(page) && random.nextInt(4) == 0) {
                 table.strand(page);
             }
@@ -77,7 +77,7 @@ class PageCensusTest {
         int pages = 1 << 28;
         PageTable table = new PageTable(pages, false);
         int half = pages / 512;
-        table.setState(0, half, PageTable.REMOTE, PageTable.LOST);
+        PageStates.set(table, 0, half, PageTable.REMOTE);
         PageCensus census = new PageCensus(pages);
         long began = System.nanoTime();
         census.add(table, 0);

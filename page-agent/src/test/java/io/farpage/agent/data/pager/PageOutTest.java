@@ -70,7 +70,7 @@ class PageOutTest {
 
     private List<Integer> evict(int state, int count) {
         for (int page = 0; page < count; page++) {
-            table.setState(page, state);
+            PageStates.set(table, page, state);
         }
         assertEquals(count, pageOut.begin(0, count));
         if (state == PageTable.DIRTY) {

@@ -21,7 +21,7 @@ class PageTableTest {
         SplittableRandom random = new SplittableRandom(1);
         PageTable table = new PageTable(PAGES, false);
         for (int i = 0; i < 10_000; i++) {
-            table.setState(random.nextInt(PAGES), random.nextInt(STATES));
+            PageStates.set(table, random.nextInt(PAGES), random.nextInt(STATES));
             for (int state = 0; state < STATES; state++) {
                 assertEquals(pagesOf(table, state), table.count(state));
             }
@@ -38,7 +38,7 @@ class PageTableTest {
         PageTable table = new PageTable(1, true);
         table.set(0, PageTable.WRITING | PageTable.QUEUED);
         for (int state = 0; state < STATES; state++) {
-            table.setState(0, state);
+            PageStates.set(table, 0, state);
             assertEquals(state, table.state(0));
             assertTrue(table.has(0, PageTable.WRITING));
             assertTrue(table.has(0, PageTable.HAS_REMOTE_COPY));
@@ -66,21 +66,21 @@ class PageTableTest {
             for (int page = 0; page < PAGES; page++) {
                 PageTable table = new PageTable(PAGES, atHome);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
-                table.setState(page, PageTable.CLEAN);
+                PageStates.set(table, page, PageTable.CLEAN);
                 table.set(page, PageTable.REFERENCED | PageTable.QUEUED);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 assertEquals(page, table.nextResident(0, PAGES));
                 assertEquals(page, table.nextTouched(0, PAGES));
                 assertEquals(PAGES, table.nextResident(page + 1, PAGES));
                 assertEquals(page, table.nextResident(0, page));
-                table.setState(page, PageTable.DIRTY);
+                PageStates.set(table, page, PageTable.DIRTY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
-                table.setState(page, PageTable.EVICTING);
+                PageStates.set(table, page, PageTable.EVICTING);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 table.set(page, PageTable.WRITING);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
                 table.clear(page, PageTable.WRITING | PageTable.HAS_REMOTE_COPY);
-                table.setState(page, PageTable.ZERO);
+                PageStates.set(table, page, PageTable.ZERO);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 table.set(page, PageTable.HAS_REMOTE_COPY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
@@ -93,7 +93,7 @@ class PageTableTest {
         for (boolean atHome : new boolean[] {false, true}) {
             for (int page = 0; page < PAGES; page++) {
                 PageTable table = new PageTable(PAGES, atHome);
-                table.setState(page, PageTable.DIRTY);
+                PageStates.set(table, page, PageTable.DIRTY);
                 assertEquals(PAGES, table.nextWriting(0, PAGES));
                 table.set(page, PageTable.WRITING);
                 assertEquals(page, table.nextWriting(0, PAGES));
@@ -107,8 +107,8 @@ class PageTableTest {
     @Test
     void shouldCountStrandedPagesWhileTheyAreResident() {
         PageTable table = new PageTable(PAGES, true);
-        table.setState(3, PageTable.CLEAN);
-        table.setState(4, PageTable.EVICTING);
+        PageStates.set(table, 3, PageTable.CLEAN);
+        PageStates.set(table, 4, PageTable.EVICTING);
         table.strand(3);
         table.strand(4);
         assertEquals(2, table.stranded());
@@ -119,7 +119,7 @@ class PageTableTest {
         assertEquals(0, table.stranded());
         assertEquals(8, table.count(PageTable.ZERO));
         assertEquals(PAGES - 8, table.count(PageTable.REMOTE));
-        table.setState(3, PageTable.DIRTY);
+        PageStates.set(table, 3, PageTable.DIRTY);
         assertEquals(1, table.stranded());
         table.clear(3, PageTable.STRANDED);
         assertEquals(0, table.stranded());
@@ -169,7 +169,7 @@ class PageTableTest {
                     case 3 -> assertEquals(expected.get(which)[page], table.state(page), "seed " + seed);
                     default -> {
                         int state = random.nextInt(STATES);
-                        table.setState(page, state);
+                        PageStates.set(table, page, state);
                         expected.get(which)[page] = state;
                     }
                 }
@@ -198,7 +198,7 @@ class PageTableTest {
     void shouldInheritWhenParentHasEnded() {
         int pages = 300 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
-        parent.setState(pages - 1, PageTable.DIRTY);
+        PageStates.set(parent, pages - 1, PageTable.DIRTY);
         PageTable ended = new PageTable(parent);
         PageTable child = new PageTable(parent);
         ended.discard();
@@ -211,7 +211,7 @@ class PageTableTest {
     void shouldCopyOneBlockPerCallWhenInheriting() {
         int pages = 4 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
-        parent.setState(0, pages, PageTable.DIRTY, PageTable.ZERO);
+        PageStates.set(parent, 0, pages, PageTable.DIRTY);
         PageTable child = new PageTable(parent);
         for (int blocks = 0; blocks <= 4; blocks++) {
             assertEquals((long) blocks * Inheritance.BLOCK_PAGES, child.count(PageTable.DIRTY));

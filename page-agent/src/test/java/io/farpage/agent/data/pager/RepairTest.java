@@ -25,11 +25,15 @@ class RepairTest {
             true,
             PagerParts.layout(2 * EXTENT, PAGE),
             table,
-            new SpaceMap("vm", 1, 2 * EXTENT, PAGE, List.of(extent(0), extent(EXTENT))));
+            map(SpaceMap.Pull.AWAITED));
     private final JoiningHomes joinings = memory.context().homes().joinings();
     private final Repair repair = new Repair(memory);
 
-    private static SpaceMap.Extent extent(int first) {
+    private static SpaceMap map(SpaceMap.Pull pull) {
+        return new SpaceMap("vm", 1, 2 * EXTENT, PAGE, List.of(extent(0, pull), extent(EXTENT, pull)));
+    }
+
+    private static SpaceMap.Extent extent(int first, SpaceMap.Pull pull) {
         return new SpaceMap.Extent(
                 first,
                 EXTENT,
@@ -39,8 +43,12 @@ class RepairTest {
                 false,
                 List.of(),
                 3,
-                Optional.of(new SpaceMap.Copy("d", 9, (long) first * PAGE)),
-                SpaceMap.Pull.AWAITED);
+                Optional.of(joins(first)),
+                pull);
+    }
+
+    private static SpaceMap.Copy joins(int first) {
+        return new SpaceMap.Copy("d", 9, (long) first * PAGE);
     }
 
     @Test
@@ -72,6 +80,7 @@ class RepairTest {
             repair.doWork();
         }
         assertTrue(written.stream().allMatch(joining::lacks));
+        assertTrue(joining.continues(map(SpaceMap.Pull.DONE), 0, joins(0), 0));
         joining.begin();
         assertEquals(written.size(), joining.left());
     }
@@ -84,13 +93,13 @@ class RepairTest {
     @Test
     void shouldLackEveryNotedPageThatIsNotLostUntilItIsCopied() {
         PageTable states = new PageTable(6, true);
-        states.setState(0, PageTable.CLEAN);
-        states.setState(1, PageTable.DIRTY);
-        states.setState(2, PageTable.REMOTE);
-        states.setState(3, PageTable.ZERO);
-        states.setState(4, PageTable.DIRTY);
+        PageStates.set(states, 0, PageTable.CLEAN);
+        PageStates.set(states, 1, PageTable.DIRTY);
+        PageStates.set(states, 2, PageTable.REMOTE);
+        PageStates.set(states, 3, PageTable.ZERO);
+        PageStates.set(states, 4, PageTable.DIRTY);
         states.set(4, PageTable.WRITING);
-        states.setState(5, PageTable.LOST);
+        PageStates.set(states, 5, PageTable.LOST);
         AddressSpace space = parts.memory(
                 new RecordingKernel(), true, PagerParts.layout(6, PAGE), states, ownPoolJoins(SpaceMap.Pull.AWAITED));
         space.context().homes().refresh();

@@ -34,7 +34,7 @@ final class ResidencyTest {
     }
 
     private void resident(int pages) {
-        table.setState(0, pages, PageTable.CLEAN, PageTable.FETCHING);
+        PageStates.set(table, 0, pages, PageTable.CLEAN);
     }
 
     @Test
@@ -97,7 +97,7 @@ final class ResidencyTest {
     void shouldLowerGoalBelowResidentPagesWhenHostHasNoMemory() {
         Residency residency = residency(true);
         resident(40);
-        table.setState(50, PageTable.FETCHING);
+        PageStates.set(table, 50, PageTable.FETCHING);
         kernel.refuse(Errno.ENOMEM);
         assertEquals(0, installer.copy(50, 1, 0, false));
         assertEquals(39, residency.goal());

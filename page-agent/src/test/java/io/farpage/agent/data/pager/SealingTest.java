@@ -32,7 +32,7 @@ class SealingTest {
         }
         PageTable table = PageTable.kept(PAGES, true, new KeptTable(entries, messages, layouts), 0);
         if (dirty >= 0) {
-            table.setState(dirty, PageTable.DIRTY);
+            PageStates.set(table, dirty, PageTable.DIRTY);
         }
         try (PagerParts parts = new PagerParts(() -> 0);
                 SealTable tags = new SealTable(PAGES);

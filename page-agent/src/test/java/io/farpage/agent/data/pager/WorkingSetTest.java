@@ -35,10 +35,10 @@ class WorkingSetTest {
         int pages = 16 * WorkingSet.MAX_RUNS;
         PageTable table = new PageTable(pages, false);
         for (int page = 0; page < pages; page += 4) {
-            table.setState(page, PageTable.DIRTY);
+            PageStates.set(table, page, PageTable.DIRTY);
         }
         for (int page = pages / 2; page < pages / 2 + 300; page++) {
-            table.setState(page, PageTable.CLEAN);
+            PageStates.set(table, page, PageTable.CLEAN);
         }
         WorkingSet set = all(table);
         assertTrue(set.runs() <= WorkingSet.MAX_RUNS, set.runs() + " runs");
@@ -49,7 +49,7 @@ class WorkingSetTest {
     void shouldFindSameRunsWhenScanIsSplit() {
         PageTable table = new PageTable(1000, true);
         for (int page : new int[] {0, 7, 8, 9, 63, 64, 65, 500, 998, 999}) {
-            table.setState(page, PageTable.DIRTY);
+            PageStates.set(table, page, PageTable.DIRTY);
         }
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
         while (!scan.isDone()) {
@@ -70,7 +70,7 @@ class WorkingSetTest {
     private static WorkingSet of(int pages, int... resident) {
         PageTable table = new PageTable(pages, false);
         for (int page : resident) {
-            table.setState(page, PageTable.DIRTY);
+            PageStates.set(table, page, PageTable.DIRTY);
         }
         return all(table);
     }

@@ -220,7 +220,9 @@ public final class SimulatedHttp extends HttpClient {
             @Override
             public void cancel() {}
         });
-        subscriber.onNext(List.of(ByteBuffer.wrap(answer.body())));
+        if (answer.body().length > 0) {
+            subscriber.onNext(List.of(ByteBuffer.wrap(answer.body())));
+        }
         subscriber.onComplete();
         T body = subscriber.getBody().toCompletableFuture().join();
         return new HttpResponse<>() {

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Loads the project's classes anew for each simulation, with time, threads, locks and chance taken from its engine. So
- * a simulation begins with fresh static state, and the main code has no seams for it.
+ * a simulation begins with fresh static state, and the main code has no seams for it. Their assertions are on.
  */
 public final class SimulationLoader extends ClassLoader {
     private static final String OWN = "io.farpage.";
@@ -27,6 +27,7 @@ public final class SimulationLoader extends ClassLoader {
 
     public SimulationLoader() {
         super("simulation", SimulationLoader.class.getClassLoader());
+        setDefaultAssertionStatus(true);
     }
 
     @Override

@@ -83,7 +83,7 @@ class LauncherTest {
         "commands, coordinator nodes, io.farpage.coordinator.NodesCommand",
         "commands, farpage up --help, io.farpage.cli.local.UpCommand",
         "programs, coordinator run --set=store.directory=/dev/null/none, io.farpage.coordinator.RunCommand",
-        "programs, page-agent run --set=node.id=~, io.farpage.agent.RunCommand"
+        "programs, page-agent run --set=node.id=~, io.farpage.agent.command.RunCommand"
     })
     void shouldLoadClassesFromTheCacheOfItsKind(String kind, String call, String expected) throws Exception {
         Path cache = ROOT.resolve("target/farpage/" + kind + ".aot");

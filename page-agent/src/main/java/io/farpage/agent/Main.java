@@ -1,5 +1,18 @@
 package io.farpage.agent;
 
+import io.farpage.agent.command.CloudHypervisorCommand;
+import io.farpage.agent.command.DoctorCommand;
+import io.farpage.agent.command.GuestCommands;
+import io.farpage.agent.command.ImageCommands;
+import io.farpage.agent.command.JoinCommand;
+import io.farpage.agent.command.KeeperCommands;
+import io.farpage.agent.command.LatencyCommand;
+import io.farpage.agent.command.LibvirtHookCommand;
+import io.farpage.agent.command.PageCommand;
+import io.farpage.agent.command.RunCommand;
+import io.farpage.agent.command.SpaceCommand;
+import io.farpage.agent.command.UpgradeCommand;
+
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;

@@ -1,4 +1,4 @@
-/** The page agent: the daemon of one node, assembled from its components. */
+/** The program of the page agent. */
 @NullMarked
 package io.farpage.agent;
 

@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.PageAgent;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.member.Ending;

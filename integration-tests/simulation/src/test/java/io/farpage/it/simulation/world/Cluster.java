@@ -1,6 +1,6 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.agent.PageAgent;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.certs.PrivateFiles;

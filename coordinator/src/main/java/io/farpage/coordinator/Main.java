@@ -1,5 +1,25 @@
 package io.farpage.coordinator;
 
+import io.farpage.coordinator.command.BackupCommand;
+import io.farpage.coordinator.command.CertsCommand;
+import io.farpage.coordinator.server.CoordinatorMetrics;
+import io.farpage.coordinator.command.DrainCommand;
+import io.farpage.coordinator.command.EventsCommand;
+import io.farpage.coordinator.command.GuestsCommand;
+import io.farpage.coordinator.command.JoinTokenCommand;
+import io.farpage.coordinator.command.LinksCommand;
+import io.farpage.coordinator.command.NodesCommand;
+import io.farpage.coordinator.command.RebuildCommand;
+import io.farpage.coordinator.command.RestoreCommand;
+import io.farpage.coordinator.command.RunCommand;
+import io.farpage.coordinator.server.RunOptions;
+import io.farpage.coordinator.config.Settings;
+import io.farpage.coordinator.command.SpaceCommand;
+import io.farpage.coordinator.command.SpacesCommand;
+import io.farpage.coordinator.command.StatusCommand;
+import io.farpage.coordinator.command.TokenCommand;
+import io.farpage.coordinator.command.UpCommand;
+
 import io.farpage.config.ConfigException;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
@@ -66,7 +86,7 @@ public final class Main implements Callable<Integer> {
         }
     }
 
-    static int execute(String... args) {
+    public static int execute(String... args) {
         return commandLine(args).execute(args);
     }
 

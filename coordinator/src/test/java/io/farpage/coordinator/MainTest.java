@@ -1,5 +1,8 @@
 package io.farpage.coordinator;
 
+import io.farpage.coordinator.command.Commands;
+import io.farpage.coordinator.server.Running;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -299,6 +299,21 @@ class ArchitectureTest {
     }
 
     @Test
+    void shouldLeaveCommandsToTheMainClass() {
+        for (String program : List.of("io.farpage.agent", "io.farpage.coordinator")) {
+            noClasses()
+                    .that()
+                    .resideInAPackage(program + "..")
+                    .and()
+                    .resideOutsideOfPackages(program, program + ".command")
+                    .should()
+                    .dependOnClassesThat()
+                    .resideInAnyPackage(program, program + ".command")
+                    .check(ALL);
+        }
+    }
+
+    @Test
     void shouldLogThroughSlf4jOnly() {
         GeneralCodingRules.NO_CLASSES_SHOULD_USE_JAVA_UTIL_LOGGING.check(ALL);
     }
@@ -311,8 +326,8 @@ class ArchitectureTest {
                 .areNotAnnotatedWith(Command.class)
                 .and()
                 .resideOutsideOfPackages(
-                        "io.farpage.agent",
-                        "io.farpage.coordinator",
+                        "io.farpage.agent.command",
+                        "io.farpage.coordinator.command",
                         "io.farpage.progress",
                         "io.farpage.bench..",
                         "io.farpage.guest..")

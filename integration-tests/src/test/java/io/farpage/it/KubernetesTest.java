@@ -10,7 +10,7 @@ import com.google.gson.JsonObject;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.config.Config;
 import io.farpage.config.Schema;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.it.harness.Manifests;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -79,10 +79,10 @@ class LauncherTest {
 
     @ParameterizedTest
     @CsvSource({
-        "commands, farpage status, io.farpage.coordinator.StatusCommand",
-        "commands, coordinator nodes, io.farpage.coordinator.NodesCommand",
+        "commands, farpage status, io.farpage.coordinator.command.StatusCommand",
+        "commands, coordinator nodes, io.farpage.coordinator.command.NodesCommand",
         "commands, farpage up --help, io.farpage.cli.local.UpCommand",
-        "programs, coordinator run --set=store.directory=/dev/null/none, io.farpage.coordinator.RunCommand",
+        "programs, coordinator run --set=store.directory=/dev/null/none, io.farpage.coordinator.command.RunCommand",
         "programs, page-agent run --set=node.id=~, io.farpage.agent.command.RunCommand"
     })
     void shouldLoadClassesFromTheCacheOfItsKind(String kind, String call, String expected) throws Exception {

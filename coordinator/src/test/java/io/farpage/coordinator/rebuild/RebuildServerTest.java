@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.config.HostPort;
-import io.farpage.coordinator.DeclaredOperations;
+import io.farpage.coordinator.server.DeclaredOperations;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.cluster.Ledger;

@@ -1,7 +1,7 @@
 package io.farpage.it.harness;
 
 import io.farpage.config.Config;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Tls;
@@ -13,7 +13,7 @@ import java.util.Optional;
 /** A coordinator in this JVM, for what does not kill or stop it. */
 final class LocalCoordinator implements Coordinator {
     private final Path store;
-    private final io.farpage.coordinator.Coordinator coordinator;
+    private final io.farpage.coordinator.server.Coordinator coordinator;
     private final Optional<Tls> tls;
     private final Rest rest;
 
@@ -22,7 +22,7 @@ final class LocalCoordinator implements Coordinator {
         Map<String, String> all = new LinkedHashMap<>(CoordinatorProcess.settings(store, 0));
         all.putAll(settings);
         Config config = Settings.SCHEMA.load(Optional.empty(), Map.of(), all);
-        coordinator = io.farpage.coordinator.Coordinator.start(config, Time.system());
+        coordinator = io.farpage.coordinator.server.Coordinator.start(config, Time.system());
         tls = Certificates.ofSettings(all);
         rest = Rest.of(coordinator.url().getPort(), tls);
     }

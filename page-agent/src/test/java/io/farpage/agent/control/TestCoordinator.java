@@ -1,7 +1,7 @@
 package io.farpage.agent.control;
 
-import io.farpage.coordinator.Coordinator;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.server.Coordinator;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Time;

@@ -4,7 +4,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.farpage.config.Config;
 import io.farpage.config.Key;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsException;

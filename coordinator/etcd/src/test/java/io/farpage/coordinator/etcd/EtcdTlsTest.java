@@ -9,7 +9,7 @@ import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.Subject;
 import io.farpage.config.Config;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Change;

@@ -10,7 +10,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.auth.Permission;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
-import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Change;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.coordinator.Commands;
-import io.farpage.coordinator.Running;
-import io.farpage.coordinator.StoreCopies;
+import io.farpage.coordinator.command.Commands;
+import io.farpage.coordinator.server.Running;
+import io.farpage.coordinator.server.StoreCopies;
 import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;

@@ -7,7 +7,7 @@ import io.farpage.certs.CertificateAuthority;
 import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.Subject;
-import io.farpage.coordinator.Commands;
+import io.farpage.coordinator.command.Commands;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Pem;

@@ -111,8 +111,8 @@ final class Redirects {
                 "open",
                 new Call(to, "openStore", to, Optional.of(of("io.farpage.coordinator.store.Store"))));
         methods(to, "java.lang.Runtime", "addShutdownHook");
-        stub(to, "io/farpage/coordinator/StoreAccess.elections", "elections");
-        stub(to, "io/farpage/coordinator/LeadRehearsal.begin", "noRehearsal");
+        stub(to, "io/farpage/coordinator/server/StoreAccess.elections", "elections");
+        stub(to, "io/farpage/coordinator/server/LeadRehearsal.begin", "noRehearsal");
         stub(to, "io/prometheus/metrics/core/util/Scheduler.schedule", "never");
         stub(to, "io/farpage/rest/RestServer.connectors", "noConnectors");
         stub(to, "io/farpage/rest/RestServer.url", "url");

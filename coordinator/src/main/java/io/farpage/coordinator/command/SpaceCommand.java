@@ -1,0 +1,237 @@
+package io.farpage.coordinator.command;
+
+import io.farpage.config.BytesOption;
+import io.farpage.config.DurationOption;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Repair;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.progress.ProgressOption;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code coordinator space create|show|allow}: spaces, by an operator's token or certificate and without an agent. */
+@Command(
+        name = "space",
+        description = "Creates a space, shows one, or says which nodes may attach it.",
+        subcommands = {SpaceCommand.Create.class, SpaceCommand.Show.class, SpaceCommand.Allow.class},
+        mixinStandardHelpOptions = true)
+public final class SpaceCommand implements Callable<Integer> {
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    SpaceCommand() {}
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(
+                Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: create, show or allow");
+    }
+
+    /** Where the coordinator is, and which space. */
+    static final class Target {
+        @Mixin
+        private final CoordinatorTarget coordinator = new CoordinatorTarget();
+
+        @Parameters(paramLabel = "SPACE", description = "The space's name or id.")
+        private String space = "";
+
+        @Option(
+                names = "--timeout",
+                paramLabel = "DURATION",
+                converter = DurationOption.class,
+                defaultValue = "10s",
+                description = "Deadline of each call (default: ${DEFAULT-VALUE}).")
+        private Duration timeout = Duration.ofSeconds(10);
+
+        CoordinatorClient client() {
+            return coordinator.client(timeout);
+        }
+    }
+
+    /** {@code coordinator space create}. */
+    @Command(
+            name = "create",
+            description = "Creates a space. One with --key-id is encrypted by the agents that have the key.",
+            mixinStandardHelpOptions = true)
+    static final class Create implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @Option(
+                names = "--size",
+                paramLabel = "BYTES",
+                required = true,
+                converter = BytesOption.class,
+                description = "Size, such as 512MiB.")
+        private long size;
+
+        @Option(
+                names = "--page-size",
+                paramLabel = "BYTES",
+                converter = BytesOption.class,
+                defaultValue = "4KiB",
+                description = "4KiB or 2MiB (default: ${DEFAULT-VALUE}).")
+        private long pageSize = 4096;
+
+        @Option(
+                names = "--home",
+                paramLabel = "NODE",
+                split = ",",
+                description = "Node to take the memory from; may be repeated (default: all active nodes).")
+        private @Nullable List<String> homes;
+
+        @Option(
+                names = "--nodes",
+                paramLabel = "NODE",
+                split = ",",
+                description = "Node that may attach it; may be repeated (default: all).")
+        private @Nullable List<String> nodes;
+
+        @Option(
+                names = "--key-id",
+                paramLabel = "ID",
+                description = "Id of the key that agents seal its pages with, 16 hex digits (default: not encrypted).")
+        private @Nullable String keyId;
+
+        @Option(
+                names = "--replicas",
+                paramLabel = "COUNT",
+                description = "Homes of each page, 1 to 3, in different failure domains (default: 1).")
+        private int replicas = 1;
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() throws CoordinatorException {
+            SpaceRequest request = new SpaceRequest(
+                    target.space,
+                    size,
+                    OptionalInt.of((int) Math.min(pageSize, Integer.MAX_VALUE)),
+                    Optional.ofNullable(homes),
+                    Optional.ofNullable(keyId),
+                    Optional.ofNullable(nodes),
+                    replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas));
+            try (CoordinatorClient client = target.client()) {
+                print(spec, client.createSpace(request));
+                return 0;
+            }
+        }
+    }
+
+    /** {@code coordinator space show}. */
+    @Command(
+            name = "show",
+            description =
+                    "Shows a space. With --wait it first waits until each extent has as many homes as the space was made with, and ends with 1 if that"
+                            + " takes longer.",
+            mixinStandardHelpOptions = true)
+    static final class Show implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @Option(
+                names = "--wait",
+                paramLabel = "DURATION",
+                converter = DurationOption.class,
+                description =
+                        "How long to wait until each extent has all its homes, such as 30m (default: not at all).")
+        private @Nullable Duration wait;
+
+        @Mixin
+        private final ProgressOption progressOption = new ProgressOption();
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() throws CoordinatorException, InterruptedException {
+            try (CoordinatorClient client = target.client()) {
+                Optional<Repair> repair = wait == null
+                        ? Optional.empty()
+                        : Optional.of(new RepairWait(client, target.space).await(wait, progressOption));
+                Space space = client.space(target.space).orElseThrow(() -> RepairWait.absent(target.space));
+                PrintWriter out = print(spec, space);
+                client.extents(Long.toString(space.id()))
+                        .filter(of -> space.copies() > 1 || of.isMoving())
+                        .ifPresent(of -> of.extents().forEach(extent -> out.println(of.describe(extent))));
+                repair.ifPresent(state -> RepairWait.explain(state).forEach(out::println));
+                out.flush();
+                return repair.map(Repair::whole).orElse(true) ? 0 : 1;
+            }
+        }
+    }
+
+    /** {@code coordinator space allow}. */
+    @Command(
+            name = "allow",
+            description = "Says which nodes may attach a space from now on.",
+            mixinStandardHelpOptions = true)
+    static final class Allow implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @ArgGroup(multiplicity = "1")
+        private final Choice choice = new Choice();
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        /** A list, or all. */
+        static final class Choice {
+            @Option(
+                    names = "--nodes",
+                    paramLabel = "NODE",
+                    split = ",",
+                    description = "Nodes that may attach it, instead of those that might before.")
+            private @Nullable List<String> nodes;
+
+            @Option(names = "--all", description = "All nodes may attach it.")
+            private boolean all;
+        }
+
+        @Override
+        public Integer call() throws CoordinatorException {
+            try (CoordinatorClient client = target.client()) {
+                Space space = client.allow(
+                        target.space,
+                        new SpaceNodes(choice.all ? Optional.empty() : Optional.ofNullable(choice.nodes)));
+                PrintWriter out = print(spec, space);
+                client.attachments(Long.toString(space.id())).stream()
+                        .map(Attachment::node)
+                        .filter(node -> !space.mayAttach(node))
+                        .forEach(node -> out.printf(
+                                "  node %s is attached and stays so until it detaches: when its guest has ended%n",
+                                node));
+                out.flush();
+                return 0;
+            }
+        }
+    }
+
+    private static PrintWriter print(@Nullable CommandSpec spec, Space space) {
+        PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+        out.println(space.describe());
+        out.flush();
+        return out;
+    }
+}

@@ -26,6 +26,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -97,12 +98,12 @@ final class AuditFile implements AutoCloseable {
         makeDirectory(directory(path.toAbsolutePath()));
         requireRegular(path);
         while (true) {
-            Optional<Object> before = inode(path);
+            Optional<Identity> before = identity(path);
             try (FileChannel channel = FileChannel.open(path, APPEND, OWNER_ONLY);
                     FileLock lock = channel.lock()) {
                 // The lock waits for a rotation, after which the file has another name. A file that was missing before
                 // may have been rotated since, too: it exists now, and is looked at again.
-                if (lock.isValid() && before.isPresent() && inode(path).equals(before)) {
+                if (lock.isValid() && before.isPresent() && identity(path).equals(before)) {
                     writeFully(channel, line);
                     return;
                 }
@@ -238,6 +239,21 @@ final class AuditFile implements AutoCloseable {
     private static Optional<Object> inode(Path path) throws IOException {
         try {
             return Optional.of(Files.getAttribute(path, "unix:ino", LinkOption.NOFOLLOW_LINKS));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Which file has a name. A rotated file is deleted once it is compressed, and the next file may get its inode, but
+     * not the time at which it was made.
+     */
+    private record Identity(Map<String, Object> attributes) {}
+
+    private static Optional<Identity> identity(Path path) throws IOException {
+        try {
+            return Optional.of(
+                    new Identity(Files.readAttributes(path, "unix:ino,creationTime", LinkOption.NOFOLLOW_LINKS)));
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }

@@ -1,8 +1,12 @@
 package io.farpage.coordinator;
 
+import io.farpage.config.ConfigException;
+import io.farpage.config.ExitCodes;
+import io.farpage.config.ReferencePage;
+import io.farpage.config.Subcommands;
+import io.farpage.config.Version;
 import io.farpage.coordinator.command.BackupCommand;
 import io.farpage.coordinator.command.CertsCommand;
-import io.farpage.coordinator.server.CoordinatorMetrics;
 import io.farpage.coordinator.command.DrainCommand;
 import io.farpage.coordinator.command.EventsCommand;
 import io.farpage.coordinator.command.GuestsCommand;
@@ -12,19 +16,14 @@ import io.farpage.coordinator.command.NodesCommand;
 import io.farpage.coordinator.command.RebuildCommand;
 import io.farpage.coordinator.command.RestoreCommand;
 import io.farpage.coordinator.command.RunCommand;
-import io.farpage.coordinator.server.RunOptions;
-import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.command.SpaceCommand;
 import io.farpage.coordinator.command.SpacesCommand;
 import io.farpage.coordinator.command.StatusCommand;
 import io.farpage.coordinator.command.TokenCommand;
 import io.farpage.coordinator.command.UpCommand;
-
-import io.farpage.config.ConfigException;
-import io.farpage.config.ExitCodes;
-import io.farpage.config.ReferencePage;
-import io.farpage.config.Subcommands;
-import io.farpage.config.Version;
+import io.farpage.coordinator.config.Settings;
+import io.farpage.coordinator.server.CoordinatorMetrics;
+import io.farpage.coordinator.server.RunOptions;
 import io.farpage.log.Printable;
 import io.farpage.rest.MetricsPage;
 import io.farpage.trace.TracedCommands;

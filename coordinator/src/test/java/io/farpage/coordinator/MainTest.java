@@ -1,15 +1,14 @@
 package io.farpage.coordinator;
 
-import io.farpage.coordinator.command.Commands;
-import io.farpage.coordinator.server.Running;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.command.Commands;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.server.Running;
 import io.farpage.it.deadlines.Deadlines;
 import java.io.BufferedReader;
 import java.io.IOException;

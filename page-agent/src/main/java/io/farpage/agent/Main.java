@@ -12,7 +12,6 @@ import io.farpage.agent.command.PageCommand;
 import io.farpage.agent.command.RunCommand;
 import io.farpage.agent.command.SpaceCommand;
 import io.farpage.agent.command.UpgradeCommand;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;

@@ -1,6 +1,5 @@
 package io.farpage.bench.node;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.space.SpaceUse;
@@ -10,6 +9,7 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.pattern.PageNumbers;
 import io.farpage.bench.pattern.PagePattern;

@@ -1,15 +1,14 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.server.StoreAccess;
-
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.backup.Rows;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.config.ConfigOptions;
 import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.server.StoreAccess;
 import io.farpage.coordinator.store.StoreException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -1,7 +1,5 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.access.CertificateIdentity;
 import io.farpage.access.Identity;
 import io.farpage.certs.CertificateAuthority;
@@ -9,6 +7,7 @@ import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.RenewalTime;
 import io.farpage.certs.Subject;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.tls.Pem;
 import io.farpage.tls.TlsException;
 import java.io.IOException;

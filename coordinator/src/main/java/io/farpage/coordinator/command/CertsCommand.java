@@ -1,9 +1,5 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.config.Settings;
-import io.farpage.coordinator.server.StoreAccess;
-
 import io.farpage.access.Role;
 import io.farpage.certs.CertificateAuthority;
 import io.farpage.certs.PrivateFiles;
@@ -14,6 +10,9 @@ import io.farpage.config.HostPort;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.NodeKeys;
+import io.farpage.coordinator.config.ConfigOptions;
+import io.farpage.coordinator.config.Settings;
+import io.farpage.coordinator.server.StoreAccess;
 import io.farpage.tls.CaPin;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -1,7 +1,5 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditEvent;
 import io.farpage.audit.AuditEvent.Actor;
@@ -10,6 +8,7 @@ import io.farpage.audit.AuditEvent.Result;
 import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.coordinator.config.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

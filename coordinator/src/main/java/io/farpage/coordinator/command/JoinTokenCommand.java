@@ -1,14 +1,13 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.config.Settings;
-import io.farpage.coordinator.server.StoreAccess;
-
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.DurationOption;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
+import io.farpage.coordinator.config.ConfigOptions;
+import io.farpage.coordinator.config.Settings;
+import io.farpage.coordinator.server.StoreAccess;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsFiles;

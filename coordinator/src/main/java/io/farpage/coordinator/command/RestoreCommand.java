@@ -1,12 +1,11 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.server.StoreAccess;
-
 import io.farpage.config.Config;
 import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.backup.Rows;
+import io.farpage.coordinator.config.ConfigOptions;
 import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.server.StoreAccess;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Map;

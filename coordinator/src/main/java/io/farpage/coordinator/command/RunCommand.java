@@ -1,7 +1,6 @@
 package io.farpage.coordinator.command;
 
 import io.farpage.coordinator.server.RunOptions;
-
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;

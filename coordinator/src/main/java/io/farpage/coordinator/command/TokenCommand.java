@@ -1,13 +1,12 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.server.StoreAccess;
-
 import io.farpage.access.Role;
 import io.farpage.config.Config;
 import io.farpage.config.DurationOption;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Tokens;
+import io.farpage.coordinator.config.ConfigOptions;
+import io.farpage.coordinator.server.StoreAccess;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;

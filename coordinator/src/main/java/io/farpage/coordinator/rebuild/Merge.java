@@ -299,12 +299,14 @@ final class Merge {
     private void checkAttachments() {
         SortedMap<Long, List<String>> attached = new TreeMap<>();
         Set<Long> alone = new HashSet<>();
-        reports.keySet().forEach(node -> attachments(node).forEach(held -> {
-            attached.computeIfAbsent(held.space(), id -> new ArrayList<>()).add(node);
-            if (held.mode() == AttachMode.EXCLUSIVE) {
-                alone.add(held.space());
-            }
-        }));
+        reports.keySet()
+                .forEach(node -> attachments(node).forEach(held -> {
+                    attached.computeIfAbsent(held.space(), id -> new ArrayList<>())
+                            .add(node);
+                    if (held.mode() == AttachMode.EXCLUSIVE) {
+                        alone.add(held.space());
+                    }
+                }));
         attached.forEach((id, nodes) -> {
             if (alone.contains(id) && nodes.size() > 1) {
                 conflicts.add("space %d is attached by nodes %s, by one of them exclusively"

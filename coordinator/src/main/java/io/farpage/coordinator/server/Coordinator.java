@@ -1,7 +1,5 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditEvent;
 import io.farpage.config.Config;
@@ -18,6 +16,7 @@ import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.StoreProbe;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;

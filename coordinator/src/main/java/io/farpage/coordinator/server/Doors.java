@@ -1,7 +1,5 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.access.Terms;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditKeys;
@@ -13,6 +11,7 @@ import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.access.Tokens;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.limit.LimitKeys;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.Entrance;

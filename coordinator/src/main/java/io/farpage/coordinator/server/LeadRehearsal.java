@@ -1,12 +1,11 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.rest.ListenException;
 import io.farpage.tls.TlsKeys;

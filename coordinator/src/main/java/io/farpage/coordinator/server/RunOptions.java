@@ -1,11 +1,10 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.ConfigOptions;
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.ConfigOptions;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.rebuild.RebuildServer;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;

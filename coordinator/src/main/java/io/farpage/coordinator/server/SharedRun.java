@@ -1,10 +1,9 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.rebuild.RebuildServer;

@@ -1,10 +1,9 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.coordinator.access.AccessRecords;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Elections;
 import io.farpage.coordinator.lead.Leader;

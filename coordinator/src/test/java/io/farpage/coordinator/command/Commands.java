@@ -1,7 +1,6 @@
 package io.farpage.coordinator.command;
 
 import io.farpage.coordinator.Main;
-
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import picocli.CommandLine;

@@ -1,18 +1,17 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.Main;
-import io.farpage.coordinator.server.Running;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.Main;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.server.Running;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

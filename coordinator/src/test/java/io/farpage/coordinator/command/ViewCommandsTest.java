@@ -1,12 +1,10 @@
 package io.farpage.coordinator.command;
 
-import io.farpage.coordinator.Main;
-import io.farpage.coordinator.server.Running;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.Main;
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.AttachMode;
@@ -16,6 +14,7 @@ import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.server.Running;
 import io.farpage.rest.Json;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;

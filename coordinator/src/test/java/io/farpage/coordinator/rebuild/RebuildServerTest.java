@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.config.HostPort;
-import io.farpage.coordinator.server.DeclaredOperations;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.cluster.Ledger;
@@ -16,6 +15,7 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.operation.RebuildOperations;
+import io.farpage.coordinator.server.DeclaredOperations;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import io.farpage.rest.Entrance;

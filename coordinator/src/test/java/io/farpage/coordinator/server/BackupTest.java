@@ -1,7 +1,5 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.command.Commands;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,6 +13,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorNotObeyedException;
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.command.Commands;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.Space;

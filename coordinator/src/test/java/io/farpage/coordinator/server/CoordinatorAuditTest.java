@@ -1,12 +1,11 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.Main;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
+import io.farpage.coordinator.Main;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.Tokens;

@@ -1,12 +1,11 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.config.Config;
+import io.farpage.coordinator.config.Settings;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

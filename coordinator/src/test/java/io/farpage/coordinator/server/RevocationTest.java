@@ -1,12 +1,11 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.command.Commands;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.command.Commands;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Json;

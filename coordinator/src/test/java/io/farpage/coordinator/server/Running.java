@@ -1,10 +1,9 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.config.Settings;
-
 import io.farpage.config.Config;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.config.Settings;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

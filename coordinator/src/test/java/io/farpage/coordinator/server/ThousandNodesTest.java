@@ -1,11 +1,10 @@
 package io.farpage.coordinator.server;
 
-import io.farpage.coordinator.Main;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.Main;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;

@@ -1,9 +1,9 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.member.Ending;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.config.Config;
 import io.farpage.pool.PoolException;
 import java.net.URI;

@@ -1,8 +1,8 @@
 package io.farpage.it.harness;
 
 import io.farpage.config.Config;
-import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Tls;
 import java.nio.file.Path;

@@ -1,8 +1,8 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.pool.PoolException;

@@ -88,7 +88,8 @@ public final class AgentTarget {
      *
      * @return null if it was refused, after the problem was printed
      */
-    public static byte @Nullable [] send(Caller caller, Target<?, ?> to, String type, byte[] body, Predicate<Problem> again)
+    public static byte @Nullable [] send(
+            Caller caller, Target<?, ?> to, String type, byte[] body, Predicate<Problem> again)
             throws InterruptedException {
         try (AgentClient client = caller.open(TIMEOUT)) {
             while (true) {

@@ -3,7 +3,6 @@ package io.farpage.agent.command;
 import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.client.AgentTarget;
 import io.farpage.agent.client.NoAgentException;
-
 import io.farpage.agent.cloudhypervisor.PageSource;
 import io.farpage.agent.cloudhypervisor.Restore;
 import io.farpage.agent.rest.GuestOperations;

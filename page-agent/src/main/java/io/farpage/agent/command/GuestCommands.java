@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.LocalLimit;

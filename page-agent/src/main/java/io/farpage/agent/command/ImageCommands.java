@@ -3,7 +3,6 @@ package io.farpage.agent.command;
 import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.client.AgentTarget;
 import io.farpage.agent.client.NoAgentException;
-
 import io.farpage.agent.rest.PageOperations;
 import io.farpage.progress.Progress;
 import io.farpage.progress.ProgressOption;

@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
 import io.farpage.coordinator.model.operation.ClusterOperations;

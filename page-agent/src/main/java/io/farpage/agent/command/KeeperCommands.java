@@ -1,13 +1,12 @@
 package io.farpage.agent.command;
 
-import io.farpage.agent.node.Host;
-import io.farpage.agent.node.PoolKeeping;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.keeper.Keeper;
 import io.farpage.agent.control.keeper.KeeperException;
 import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.node.Host;
+import io.farpage.agent.node.PoolKeeping;
 import io.farpage.agent.rest.SocketDirectory;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;

@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.agent.latency.LatencyDifference;
 import io.farpage.agent.latency.LatencyInterval;
 import io.farpage.agent.latency.LatencyLogReader;

@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.agent.libvirt.Domain;
 import io.farpage.agent.libvirt.DomainException;
 import io.farpage.agent.rest.GuestOperations;

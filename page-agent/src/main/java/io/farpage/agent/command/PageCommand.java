@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.agent.rest.PageOperations;
 import io.farpage.rest.Operation;
 import java.io.IOException;

@@ -1,13 +1,12 @@
 package io.farpage.agent.command;
 
-import io.farpage.agent.node.PageAgent;
-import io.farpage.agent.rehearsal.WarmStart;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.keeper.KeeperException;
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.member.Ending;
+import io.farpage.agent.node.PageAgent;
+import io.farpage.agent.rehearsal.WarmStart;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;

@@ -1,7 +1,6 @@
 package io.farpage.agent.command;
 
 import io.farpage.agent.client.AgentTarget;
-
 import io.farpage.agent.control.guest.NewSpace;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.BytesOption;

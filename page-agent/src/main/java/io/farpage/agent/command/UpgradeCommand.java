@@ -3,14 +3,13 @@ package io.farpage.agent.command;
 import io.farpage.agent.client.AgentAddress;
 import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.client.AgentTarget;
-import io.farpage.agent.node.Doors;
 import io.farpage.agent.client.NoAgentException;
-import io.farpage.agent.node.PoolKeeping;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.keeper.KeeperState;
 import io.farpage.agent.control.keeper.Standby;
+import io.farpage.agent.node.Doors;
+import io.farpage.agent.node.PoolKeeping;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.SocketDirectory;
 import io.farpage.config.Config;

@@ -1,7 +1,6 @@
 package io.farpage.agent.node;
 
 import io.farpage.agent.client.AgentAddress;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.FaultTraceKeys;

@@ -1,7 +1,6 @@
 package io.farpage.agent.rehearsal;
 
 import io.farpage.agent.node.PageAgent;
-
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Endpoint;

@@ -3,12 +3,11 @@ package io.farpage.agent.rehearsal;
 import io.farpage.agent.client.AgentAddress;
 import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.client.AgentTarget;
-import io.farpage.agent.node.PageAgent;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.keeper.Keeper;
 import io.farpage.agent.control.keeper.KeeperMode;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.Config;
 import io.farpage.linux.PosixException;

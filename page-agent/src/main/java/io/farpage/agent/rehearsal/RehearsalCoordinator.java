@@ -1,9 +1,8 @@
 package io.farpage.agent.rehearsal;
 
-import io.farpage.agent.client.AgentTarget;
-
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.farpage.agent.client.AgentTarget;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;

@@ -1,14 +1,13 @@
 package io.farpage.agent.rehearsal;
 
-import io.farpage.agent.node.Doors;
-import io.farpage.agent.node.PoolKeeping;
-
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.keeper.Standby;
+import io.farpage.agent.node.Doors;
+import io.farpage.agent.node.PoolKeeping;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.pool.PagePool;
@@ -37,7 +36,8 @@ public final class WarmStart {
      * @throws io.farpage.agent.control.keeper.KeeperException if this process cannot succeed the agent, or no keeper
      *     answers
      */
-    public static Optional<KeptMemory> await(Config config, Providers providers, Runnable onWarm) throws InterruptedException {
+    public static Optional<KeptMemory> await(Config config, Providers providers, Runnable onWarm)
+            throws InterruptedException {
         if (!config.get(AgentKeys.KEEPER_STANDBY)) {
             return Optional.empty();
         }

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.farpage.coordinator.server.Coordinator;
-import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
+import io.farpage.coordinator.server.Coordinator;
 import io.farpage.rest.Json;
 import java.io.PrintWriter;
 import java.io.StringWriter;

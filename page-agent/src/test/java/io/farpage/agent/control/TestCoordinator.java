@@ -1,14 +1,14 @@
 package io.farpage.agent.control;
 
-import io.farpage.coordinator.server.Coordinator;
-import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.coordinator.server.Coordinator;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,11 +1,10 @@
 package io.farpage.agent.node;
 
-import io.farpage.agent.client.AgentAddress;
-import io.farpage.agent.client.AgentClient;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.client.AgentAddress;
+import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.data.shard.ShardCommand;

@@ -3,9 +3,9 @@ package io.farpage.coordinator.etcd;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.coordinator.command.Commands;
 import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.backup.Rows;
+import io.farpage.coordinator.command.Commands;
 import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.it.deadlines.Deadlines;

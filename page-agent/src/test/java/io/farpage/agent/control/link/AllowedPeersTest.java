@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.it.deadlines.Deadlines;

@@ -3,7 +3,6 @@ package io.farpage.agent.control.link;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
@@ -13,6 +12,7 @@ import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.config.Config;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;

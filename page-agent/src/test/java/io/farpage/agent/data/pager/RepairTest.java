@@ -21,11 +21,7 @@ class RepairTest {
 
     private final PageTable table = new PageTable(2 * EXTENT, true);
     private final AddressSpace memory = parts.memory(
-            new RecordingKernel(),
-            true,
-            PagerParts.layout(2 * EXTENT, PAGE),
-            table,
-            map(SpaceMap.Pull.AWAITED));
+            new RecordingKernel(), true, PagerParts.layout(2 * EXTENT, PAGE), table, map(SpaceMap.Pull.AWAITED));
     private final JoiningHomes joinings = memory.context().homes().joinings();
     private final Repair repair = new Repair(memory);
 
@@ -35,16 +31,7 @@ class RepairTest {
 
     private static SpaceMap.Extent extent(int first, SpaceMap.Pull pull) {
         return new SpaceMap.Extent(
-                first,
-                EXTENT,
-                "b",
-                7,
-                (long) first * PAGE,
-                false,
-                List.of(),
-                3,
-                Optional.of(joins(first)),
-                pull);
+                first, EXTENT, "b", 7, (long) first * PAGE, false, List.of(), 3, Optional.of(joins(first)), pull);
     }
 
     private static SpaceMap.Copy joins(int first) {

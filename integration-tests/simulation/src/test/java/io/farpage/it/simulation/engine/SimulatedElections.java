@@ -1,8 +1,8 @@
 package io.farpage.it.simulation.engine;
 
 import io.farpage.config.Config;
-import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.access.AccessRecords;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Elections;
 import io.farpage.coordinator.lead.Leader;

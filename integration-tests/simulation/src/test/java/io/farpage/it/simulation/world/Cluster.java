@@ -1,14 +1,14 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.agent.node.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.node.PageAgent;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
+import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.config.Settings;
 import io.farpage.coordinator.server.Coordinator;
 import io.farpage.coordinator.server.CoordinatorRun;
-import io.farpage.coordinator.config.Settings;
-import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Keepers;

@@ -107,7 +107,7 @@ final class Merge {
         Optional<Torn> torn = known.space().torn().or(said.space()::torn);
         boolean deleting = known.space().deleting() || said.space().deleting();
         Space space = deleting ? later.space().withDeleting() : later.space();
-        return new SpaceExtents(protectedAsBefore(space, earlier).withTorn(torn), later.index(), extents);
+        return new SpaceExtents(space.withTorn(torn), later.index(), extents);
     }
 
     /** An extent that is lost changes no more; otherwise the epoch tells which of two is later. */
@@ -116,15 +116,6 @@ final class Merge {
             return ofLater.state() == ExtentState.LOST ? ofLater : ofEarlier;
         }
         return ofLater.epochNumber() >= ofEarlier.epochNumber() ? ofLater : ofEarlier;
-    }
-
-    /**
-     * What limits the use of a space stays if any report has it: an agent that is older than the field leaves it out. A
-     * list of nodes that an operator has removed since may come back with that, and the operator removes it again.
-     */
-    private static Space protectedAsBefore(Space later, SpaceExtents earlier) {
-        return later.withEncryption(later.encryption().or(earlier.space()::encryption))
-                .withNodes(later.nodes().or(earlier.space()::nodes));
     }
 
     private static boolean sameLayout(SpaceExtents a, SpaceExtents b) {

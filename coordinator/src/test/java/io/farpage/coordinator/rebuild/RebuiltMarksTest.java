@@ -2,7 +2,6 @@ package io.farpage.coordinator.rebuild;
 
 import static io.farpage.coordinator.rebuild.Reports.attached;
 import static io.farpage.coordinator.rebuild.Reports.onBandC;
-import static io.farpage.coordinator.rebuild.Reports.refusal;
 import static io.farpage.coordinator.rebuild.Reports.registration;
 import static io.farpage.coordinator.rebuild.Reports.report;
 import static io.farpage.coordinator.rebuild.Reports.seen;
@@ -10,12 +9,9 @@ import static io.farpage.coordinator.rebuild.Reports.space;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.State;
-import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
-import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Hosted;
@@ -134,22 +130,6 @@ class RebuiltMarksTest {
         rebuild.report("c", report("c", List.of(withNodes(onBandC(), 10, "a", "c"))));
         rebuild.finish(Set.of());
         assertEquals(Optional.of(List.of("b")), state().space("vm").flatMap(Space::nodes));
-    }
-
-    /** The later report is of an agent that is older than both fields. */
-    @Test
-    void shouldKeepListAndEncryptionThatALaterReportLeavesOut() {
-        Rebuild rebuild = new Rebuild(store, Set.of());
-        SpaceExtents limited = withNodes(sealed(onBandC(), 10, "f".repeat(32)), 10, "b");
-        rebuild.report("b", report("b", List.of(limited)));
-        rebuild.report("c", report("c", List.of(withNodes(onBandC(), 20))));
-        rebuild.finish(Set.of());
-        Space space = state().space("vm").orElseThrow();
-        assertEquals(Optional.of(List.of("b")), space.nodes());
-        assertEquals(limited.space().encryption(), space.encryption());
-        Attachments attachments = new Attachments(new Ledger(store, 10, nanos -> {}), Time.system());
-        AttachRequest exclusive = new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE);
-        assertTrue(refusal(() -> attachments.attach("vm", "c", exclusive)).contains("its list of nodes is b;"));
     }
 
     /** The keys that a node has are of that attachment: with another id its homes would revoke them. */

@@ -310,8 +310,7 @@ public final class CoordinatorClient implements AutoCloseable {
 
     /**
      * Makes a space and allocates all its extents, or nothing. If the connection breaks before the answer, the request
-     * is sent a second time, and the coordinator knows it by its key. A coordinator that is older than keys refuses the
-     * second request ({@code name-taken}) if it has carried out the first.
+     * is sent a second time, and the coordinator knows it by its key.
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
         return transport.call(SpaceOperations.CREATE.at(), request);
@@ -412,18 +411,15 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Reports how the guests of a node have faulted. Refused as not found by a coordinator that is older than this
-     * request.
+     * Reports how the guests of a node have faulted.
      *
-     * @return what the next report is to have
+     * @return what the next report must have
      */
     public FiguresWanted reportFigures(String node, FiguresReport report) throws CoordinatorException {
         return transport.call(NodeOperations.FIGURES.at(node), report);
     }
 
-    /**
-     * Reports how far a node has copied pages. Refused as not found by a coordinator that is older than this request.
-     */
+    /** Reports how far a node has copied pages. */
     public void reportCopies(String node, CopyReport report) throws CoordinatorException {
         transport.tell(NodeOperations.COPIES.at(node), report);
     }

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param incarnation of the agent that made the pool ({@link Node#poolId})
  * @param offset bytes from the start of the exported region
  * @param length in bytes
- * @param deleted whether the whole space was deleted; a row of an early store leaves it out
+ * @param deleted whether the whole space was deleted
  */
 public record Release(
         @JsonProperty(required = true) long id,
@@ -19,4 +19,4 @@ public record Release(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long offset,
         @JsonProperty(required = true) long length,
-        boolean deleted) {}
+        @JsonProperty(required = true) boolean deleted) {}

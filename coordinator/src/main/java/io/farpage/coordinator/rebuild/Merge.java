@@ -291,7 +291,7 @@ final class Merge {
         SortedMap<Long, List<String>> attached = new TreeMap<>();
         Set<Long> alone = new HashSet<>();
         reports.keySet()
-                .forEach(node -> attachments(node).forEach(held -> {
+                .forEach(node -> attachments(node).filter(held -> !held.ends()).forEach(held -> {
                     attached.computeIfAbsent(held.space(), id -> new ArrayList<>())
                             .add(node);
                     if (held.mode() == AttachMode.EXCLUSIVE) {
@@ -334,12 +334,18 @@ final class Merge {
     }
 
     /** An exclusive attachment. */
-    private record Alone(NodeReport report, NodeReport.Held held) {}
+    private record Alone(NodeReport report, NodeReport.Held held) {
+        boolean isTorn() {
+            return held.torn().isPresent();
+        }
+    }
 
     private void findAlone() {
-        reports.forEach((node, report) -> attachments(node).stream()
+        // Several may be about to detach from one space.
+        reports.forEach((node, report) -> attachments(node)
                 .filter(held -> held.mode() == AttachMode.EXCLUSIVE)
-                .forEach(held -> alone.put(held.space(), new Alone(report, held))));
+                .forEach(held -> alone.merge(
+                        held.space(), new Alone(report, held), (one, other) -> one.isTorn() ? one : other)));
     }
 
     private static Optional<String> tornAsAttached(NodeReport report, Space space) {
@@ -355,14 +361,20 @@ final class Merge {
     }
 
     /**
-     * What a node that has reported is attached to. A space is deleted only if no node is attached to it, so a node
-     * that still reports an attachment to it has not learned that the attachment has ended.
+     * What a node that has reported is attached to. An agent that detaches may not have had the answer of the lost
+     * coordinator, which has deleted the space then, or has let another node attach to it.
      */
-    List<NodeReport.Held> attachments(String node) {
+    Stream<NodeReport.Held> attachments(String node) {
         return reported(node).stream()
                 .flatMap(report -> report.attachments().stream())
                 .filter(held -> !deleted.contains(held.space()))
-                .toList();
+                .filter(held -> !held.ends() || !isUsed(held.space()));
+    }
+
+    private boolean isUsed(long space) {
+        return reports.values().stream()
+                .flatMap(report -> report.attachments().stream())
+                .anyMatch(held -> held.space() == space && !held.ends());
     }
 
     /** Whether a home has reported with the pool that an extent names. */

@@ -152,9 +152,7 @@ final class RebuiltState {
     }
 
     private boolean isAttached(Space space) {
-        return reports.keySet().stream()
-                .flatMap(node -> merge.attachments(node).stream())
-                .anyMatch(held -> held.space() == space.id());
+        return reports.keySet().stream().flatMap(merge::attachments).anyMatch(held -> held.space() == space.id());
     }
 
     private void releases() {

@@ -19,6 +19,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -438,6 +439,48 @@ class RebuildTest {
                 assertEquals(Map.of(), state.attachments());
             }
         }
+    }
+
+    private static NodeReport detaching(String node, Optional<String> torn) {
+        NodeReport attached = attached(node, AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)));
+        return new NodeReport(
+                Optional.of(seen(100)),
+                registration(node),
+                Hosted.NOTHING,
+                attached.attached(),
+                List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, torn, true)),
+                List.of(),
+                List.of());
+    }
+
+    /** A node may have attached before the other had the answer to its detachment. */
+    @Test
+    void shouldEndTheAttachmentOfANodeThatDetachesIfAnotherUsesTheSpace() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0)))));
+        rebuild.report("a", detaching("a", Optional.of("of earlier")));
+        rebuild.report("c", attached("c", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0))));
+        assertEquals(List.of(), rebuild.status().conflicts());
+        rebuild.finish(Set.of());
+        assertEquals(List.of("c"), attachedNodes());
+        assertEquals(Optional.empty(), state().space("vm").orElseThrow().torn());
+    }
+
+    @Test
+    void shouldKeepTheAttachmentsOfNodesThatDetachIfNoneUsesTheSpace() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0)))));
+        rebuild.report("a", detaching("a", Optional.of("no home answered")));
+        rebuild.report("c", detaching("c", Optional.empty()));
+        rebuild.finish(Set.of());
+        assertEquals(List.of("a", "c"), attachedNodes());
+        assertEquals(
+                "no home answered",
+                state().space("vm").flatMap(Space::torn).orElseThrow().reason());
+    }
+
+    private List<String> attachedNodes() {
+        return state().attachments().values().stream().map(Attachment::node).toList();
     }
 
     @Test

@@ -109,7 +109,7 @@ class RebuiltMarksTest {
                         registration("a"),
                         Hosted.NOTHING,
                         List.of(vm),
-                        List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, Optional.of("no home answered"))),
+                        List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, Optional.of("no home answered"), false)),
                         List.of(),
                         List.of()));
         rebuild.finish(Set.of());

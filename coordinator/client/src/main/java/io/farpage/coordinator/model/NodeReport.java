@@ -45,14 +45,17 @@ public record NodeReport(
      * @param mode alone or beside others
      * @param torn why not all pages of a guest that has ended are at their homes, if they are not and the coordinator
      *     was not told
+     * @param ends whether the agent detaches: nothing uses the space, and a coordinator may have ended the attachment
+     *     already
      */
     public record Held(
             @JsonProperty(required = true) long space,
             @JsonProperty(required = true) AttachMode mode,
-            Optional<String> torn) {
-        /** An attachment of a space that the agent has not torn. */
+            Optional<String> torn,
+            @JsonProperty(required = true) boolean ends) {
+        /** An attachment of a space that is in use and not torn. */
         public Held(long space, AttachMode mode) {
-            this(space, mode, Optional.empty());
+            this(space, mode, Optional.empty(), false);
         }
 
         /** Cuts the reason to what a reason may be. */

@@ -223,7 +223,7 @@ public final class Spaces implements AutoCloseable {
             Optional<String> torn = space.tornByUse();
             // A space that an exclusive use has torn stays attached exclusively until it is detached.
             AttachMode mode = space.isExclusive() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-            held.add(new NodeReport.Held(space.id(), mode, torn));
+            held.add(new NodeReport.Held(space.id(), mode, torn, space.isUnused()));
         }
         return new Held(known, held);
     }

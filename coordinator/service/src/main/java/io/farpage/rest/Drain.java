@@ -18,7 +18,7 @@ final class Drain {
     private static final Duration AT_MOST = Duration.ofSeconds(2);
     private static final Duration PAUSE = Duration.ofMillis(5);
     /** A connection without traffic for so long has no request on its way. */
-    private static final long QUIET_MILLIS = 200;
+    static final long QUIET_MILLIS = 200;
 
     private volatile boolean announced;
 

@@ -33,7 +33,7 @@ public interface AgentClient extends AutoCloseable {
      * What a file holds.
      *
      * @param file that is read while it is sent
-     * @param sent is told how many more bytes have been sent, by a thread of the client
+     * @param sent accepts the number of bytes sent since its last call; called by a thread of the client
      */
     record Content(Path file, LongConsumer sent) implements Body {}
 

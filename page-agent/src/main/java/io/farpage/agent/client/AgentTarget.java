@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 
 /** The agent and the space that a command is for. */
 public final class AgentTarget {
-    /** Of the option {@code --agent}. */
+    /** Description of the option {@code --agent}. */
     public static final String AGENT =
             "The agent: the id of a node on this host, unix:PATH, or http(s)://HOST:PORT; or FARPAGE_AGENT. When left out, the one agent"
                     + " that has its socket in /run/farpage or in this user's directory";
@@ -29,7 +29,7 @@ public final class AgentTarget {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    /** Between two requests of which the first was refused for the time being. */
+    /** Pause before a request is repeated that the agent refused temporarily. */
     private static final Duration RETRY = Duration.ofMillis(200);
 
     @Spec

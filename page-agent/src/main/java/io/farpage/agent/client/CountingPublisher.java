@@ -9,7 +9,7 @@ import java.util.function.LongConsumer;
  * Counts the bytes of a request's body as the HTTP client takes them, a few buffers before they are sent.
  *
  * @param body to be sent
- * @param taken is told how many more bytes there were
+ * @param taken accepts the number of bytes taken since its last call
  */
 record CountingPublisher(BodyPublisher body, LongConsumer taken) implements BodyPublisher {
     @Override

@@ -38,7 +38,7 @@ public final class Restore {
      *
      * @param config the payload of {@code Config}: {@code migration_config.json}
      * @param state the payload of {@code State}: {@code state.json}
-     * @param resume whether its guest is to run at once
+     * @param resume whether its guest runs at once
      */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     public record Snapshot(byte[] config, byte[] state, boolean resume) {}
@@ -50,7 +50,7 @@ public final class Restore {
      * @param timeout of each of its answers
      * @param pageSize of the space, bytes
      * @param spaceBytes size of the space
-     * @throws IllegalArgumentException if the configuration is no such, or its RAM is larger than the space
+     * @throws IllegalArgumentException if the configuration is not valid, or its RAM is larger than the space
      */
     public Restore(Snapshot snapshot, Path socket, Duration timeout, PageSource source, int pageSize, long spaceBytes) {
         this.snapshot = snapshot;

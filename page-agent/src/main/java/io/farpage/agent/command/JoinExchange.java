@@ -27,7 +27,7 @@ import java.util.Optional;
  * leads, all are asked again until the timeout. A refusal by the leader is final, since the token may be used.
  *
  * @param pin the hash by which every coordinator is known
- * @param from this host's address, from which the request is to come; empty: the system chooses
+ * @param from this host's address, the source of the request; empty: the system chooses
  * @param timeout for the whole exchange
  */
 record JoinExchange(CaPin pin, Optional<InetAddress> from, Duration timeout) {
@@ -35,7 +35,7 @@ record JoinExchange(CaPin pin, Optional<InetAddress> from, Duration timeout) {
     private static final String LEADER = "Farpage-Leader";
     private static final Duration PAUSE = Duration.ofMillis(300);
 
-    /** What became of one request: a certificate, or why there is none and who leads. */
+    /** The outcome of one request: a certificate, or the reason for the refusal and the leading coordinator. */
     private record Answer(Optional<IssuedCertificate> issued, String reason, Optional<URI> leader) {}
 
     /**

@@ -56,7 +56,7 @@ public final class RunCommand implements Callable<Integer> {
     /** As {@link #running}, for a thread that must not wait for the lock. */
     private volatile @Nullable PageAgent watched;
 
-    /** Of a service manager, once {@link #call} has begun. */
+    /** The supervision by a service manager, once {@link #call} has begun. */
     private volatile Supervision supervision = Supervision.begin(Map.of(), Optional::empty);
 
     /** Whether this program is ending without a signal, with an exit code of its own. */
@@ -151,7 +151,7 @@ public final class RunCommand implements Callable<Integer> {
         }
     }
 
-    /** Outside the lock, since it may take long, and the agent serves meanwhile. */
+    /** Outside the lock, since it may take long and the agent serves during that time. */
     private void drain() {
         PageAgent agent;
         synchronized (lock) {

@@ -33,7 +33,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code page-agent upgrade}: another process of the installed version goes on in the place of the agent. */
+/** {@code page-agent upgrade}: a process of the installed version replaces that of the agent. */
 @Command(
         name = "upgrade",
         mixinStandardHelpOptions = true,

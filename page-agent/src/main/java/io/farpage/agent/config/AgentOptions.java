@@ -41,7 +41,7 @@ public final class AgentOptions {
     /**
      * The node's id: as configured, or the host name.
      *
-     * @throws IllegalArgumentException if the host name is no node id
+     * @throws IllegalArgumentException if the host name is not a valid node id
      */
     public static String nodeId(Config config, String hostname) {
         Optional<String> configured = config.get(AgentKeys.NODE_ID);
@@ -154,7 +154,7 @@ public final class AgentOptions {
     }
 
     /**
-     * The CPU of each shard's thread, if it is to be bound to one.
+     * The CPU of each shard's thread, if threads are bound to CPUs.
      *
      * @throws IllegalArgumentException if there are CPUs, but not one for each shard
      */

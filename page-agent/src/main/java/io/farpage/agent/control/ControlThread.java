@@ -36,7 +36,7 @@ public final class ControlThread implements AutoCloseable {
      *
      * @param first before the first step
      * @param afterFailure after a step that failed
-     * @param close for the step that is under way when the thread is to end
+     * @param close time for the current step to end when the thread must end
      */
     public record Pauses(Duration first, Duration afterFailure, Duration close) {}
 
@@ -60,12 +60,12 @@ public final class ControlThread implements AutoCloseable {
         thread.start();
     }
 
-    /** Has the step run again soon. Any thread. */
+    /** Requests another run of the step. Any thread. */
     public void wake() {
         signal.release();
     }
 
-    /** Whether the thread is to end: a long step asks now and then. Any thread. */
+    /** Whether the thread must end: a long step polls this. Any thread. */
     public boolean isStopping() {
         return stopping;
     }

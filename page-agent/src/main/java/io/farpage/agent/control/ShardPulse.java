@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * commands. {@link #ask} belongs to one thread; any thread may look at the results.
  */
 public final class ShardPulse {
-    /** A thread that has not answered for so long is stuck. */
+    /** A thread that has not answered for this time is stuck. */
     public static final Duration DEADLINE = Duration.ofSeconds(3);
 
     private static final Logger log = LoggerFactory.getLogger(ShardPulse.class);

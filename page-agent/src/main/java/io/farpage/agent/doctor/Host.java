@@ -49,7 +49,7 @@ record Host(
                 try (Device device = provider.open(name)) {
                     ports.put(name, device.queryPort());
                 } catch (VerbsException e) {
-                    // It went away since it was found; the files tell of that.
+                    // It went away since it was found; the files show that.
                     ports.remove(name);
                 }
             }

@@ -8,7 +8,7 @@ public enum Level {
     OK("\u001b[32m"),
     /** The agent runs, slower or without something it could have. */
     WARN("\u001b[33m"),
-    /** What the configuration asks for cannot be had. */
+    /** What the configuration asks for is not available. */
     FAIL("\u001b[31m");
 
     private final String colour;

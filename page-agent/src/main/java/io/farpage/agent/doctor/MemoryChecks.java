@@ -67,7 +67,7 @@ final class MemoryChecks {
                 .formatted((bytes + 1023) >> 10);
     }
 
-    /** Free hugepages of the configured size and, for comparison, of the other one. */
+    /** Free hugepages of the configured size and, for comparison, of the other size. */
     static List<Line> hugepages(Host host) {
         return List.of(HugepageSize.values()).stream()
                 .map(size -> hugepages(host, size))
@@ -201,7 +201,7 @@ final class MemoryChecks {
                 .orElseGet(() -> check.ok("no limit"));
     }
 
-    /** {@code rdma.max} holds {@code mlx5_0 hca_handle=2 hca_object=2000}; {@code max} is no limit. */
+    /** {@code rdma.max} holds {@code mlx5_0 hca_handle=2 hca_object=2000}; {@code max} means unlimited. */
     private static Line rdmaGroup(Tree tree, ControlGroup groups, String device) {
         Line.Check check = check("host.cgroup", "cgroup rdma " + device);
         for (String folder : groups.folders("rdma")) {

@@ -30,7 +30,7 @@ record RdmaDevice(Tree tree, String name) {
         return folder() + "/device";
     }
 
-    /** Of the bus device, such as {@code mlx5_core}; software devices have none. */
+    /** The driver of the bus device, such as {@code mlx5_core}; software devices have none. */
     String driver() {
         String software = name.startsWith("siw")
                 ? "siw"

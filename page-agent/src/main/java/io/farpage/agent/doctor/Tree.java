@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The files by which a kernel tells of itself. What is not there, not readable or not what it should be is absent,
+ * The files in which a kernel describes itself. What is not there, not readable or not what it should be is absent,
  * never an error: which files there are depends on kernel, drivers and container.
  *
  * @param root what absolute paths are below
@@ -37,7 +37,7 @@ public record Tree(Path root) {
         return text(absolute).filter(text -> !text.isEmpty());
     }
 
-    /** Of a state such as {@code 4: ACTIVE} the name. */
+    /** The name part of a sysfs state such as {@code 4: ACTIVE}. */
     String afterColon(String absolute) {
         String text = text(absolute).orElse("unknown");
         return text.substring(text.indexOf(':') + 1).strip();

@@ -13,7 +13,7 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Makes intervals of the answers of an agent, each of which has all that was recorded so far. Used by one thread. */
+/** Computes intervals from an agent's answers. Each answer has all that was recorded so far. Used by one thread. */
 public final class LatencyDifference {
     private static final double NANOS_PER_SECOND = 1e9;
 

@@ -26,7 +26,7 @@ public final class LatencyLogReader {
      *
      * @param each is given each interval in turn, and says whether to go on
      * @return whether it was read to its end
-     * @throws IOException naming the file, if it cannot be read or is no such log
+     * @throws IOException naming the file, if it cannot be read or is not such a log
      */
     public static boolean read(Path file, Predicate<LatencyInterval> each) throws IOException {
         if (!Files.isRegularFile(file)) {

@@ -25,11 +25,11 @@ import org.xml.sax.SAXException;
 
 /**
  * A domain of libvirt, as its hooks get it. The element {@code guest} of the namespace {@value #NAMESPACE} in its
- * metadata says that its RAM is to be on remote memory; a domain without it is of no concern. Source: <a
+ * metadata says that its RAM must be on remote memory; a domain without it is of no concern. Source: <a
  * href="https://libvirt.org/formatdomain.html">Domain XML format</a>.
  */
 public final class Domain {
-    /** Of the element in the metadata. */
+    /** The namespace of the element in the metadata. */
     public static final String NAMESPACE = "urn:farpage:guest:1";
 
     private static final String QEMU = "http://libvirt.org/schemas/domain/qemu/1.0";
@@ -69,7 +69,7 @@ public final class Domain {
         }
     }
 
-    /** Whether its RAM is to be on remote memory. */
+    /** Whether its RAM must be on remote memory. */
     public boolean isRemote() {
         return guest().isPresent();
     }

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 /**
  * What {@code /health} says of the agent's parts. A thread looks at them every second, so that requests cost nothing,
  * and so that it is known since when a part is as it is. Only threads that move pages and do not answer make the agent
- * unhealthy: guests go on without the coordinator, and a peer that is away is no fault of this agent.
+ * unhealthy: guests continue without the coordinator, and an unreachable peer is not a fault of this agent.
  */
 final class AgentHealth implements AutoCloseable {
     private static final Duration EVERY = Duration.ofSeconds(1);

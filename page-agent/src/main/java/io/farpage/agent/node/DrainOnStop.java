@@ -10,7 +10,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Has the coordinator empty this node before its agent ends, so that no page goes with the node's pool. One thread. */
+/**
+ * Requests a drain of this node from the coordinator before its agent ends, so that no page is lost with the pool. One
+ * thread.
+ */
 final class DrainOnStop {
     private static final Logger log = LoggerFactory.getLogger(DrainOnStop.class);
     private static final Duration POLL = Duration.ofMillis(100);
@@ -26,7 +29,7 @@ final class DrainOnStop {
         this.timeout = timeout;
     }
 
-    /** Waits until the node holds nothing, is not registered any more, or the time is over. Logs what is left. */
+    /** Waits until the node holds nothing, is no longer registered, or the time is over. Logs what is left. */
     void await() {
         log.info("draining node {} before the agent ends, for {} at most", node, Quantities.format(timeout));
         long begun = System.nanoTime();

@@ -120,7 +120,10 @@ public final class PoolKeeping implements AutoCloseable {
         tooLong = failure.isPresent();
     }
 
-    /** Has the pool kept from now on. To be called before the node registers: until then no page is in it. */
+    /**
+     * Makes the pool survive this process from now on. Call it before the node registers: until then no page is in the
+     * pool.
+     */
     void begin() {
         keeper.ifPresent(one -> one.keep(pool.file().orElseThrow().fd()));
     }
@@ -130,7 +133,7 @@ public final class PoolKeeping implements AutoCloseable {
         keeper.ifPresent(KeptMemory::drop);
     }
 
-    /** Has the pool and the guests; empty if nothing does. */
+    /** The memory that the keeper holds: the pool and the guests. Empty if nothing is kept. */
     Optional<KeptMemory> keeper() {
         return keeper;
     }

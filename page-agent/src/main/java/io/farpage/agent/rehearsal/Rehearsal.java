@@ -43,7 +43,7 @@ final class Rehearsal {
     private static final Duration REQUEST = Duration.ofSeconds(5);
     private static final String HOME = "rehearsal-home";
     private static final String NODE = "rehearsal";
-    /** Of the space and of the guest: a megabyte, which the pool of the home has room for twice. */
+    /** Pages of the space and of the guest: one megabyte. The pool of the home has room for two. */
     private static final int PAGES = 256;
 
     private static final int LOCAL_BYTES = 64 * 4096;
@@ -78,8 +78,8 @@ final class Rehearsal {
     }
 
     /**
-     * Runs one. A rehearsal that fails costs time later, and nothing else. What its agents say is not logged, unless
-     * that is to be debugged.
+     * Runs one. A rehearsal that fails costs time later, and nothing else. The log entries of its agents are dropped
+     * unless the rehearsal is debugged.
      *
      * @param config of the agent to be
      * @param providers that it is going to use: the libraries that they load are loaded then
@@ -108,7 +108,7 @@ final class Rehearsal {
                 () -> log.info("rehearsed the start of an agent in {} ms", (System.nanoTime() - began) / 1_000_000));
     }
 
-    /** Returns why there was no guest, if there was none. */
+    /** Returns why the guest was not served; empty if it was. */
     private static Optional<String> stage(Config config, Providers providers)
             throws IOException, PoolException, InterruptedException {
         Path directory = Files.createTempDirectory("farpage-standby");
@@ -183,7 +183,7 @@ final class Rehearsal {
         return directory.resolve(name);
     }
 
-    /** Returns why there was no guest, if this user may have none. */
+    /** Returns why this user may not run a guest; empty if it may. */
     private Optional<String> serve() throws IOException, InterruptedException {
         Path handoff = socket("guest");
         request("{\"socket\":\"%s\",\"localBytes\":%d}".formatted(handoff, LOCAL_BYTES));
@@ -195,7 +195,7 @@ final class Rehearsal {
         }
     }
 
-    /** Has the agent wait for a guest. */
+    /** Makes the agent wait for a guest. */
     private void request(String body) throws IOException, InterruptedException {
         AgentAddress to = new AgentAddress.Unix(socket(NODE));
         try (AgentClient client = AgentClient.open(to, new ClientOptions(), REQUEST);

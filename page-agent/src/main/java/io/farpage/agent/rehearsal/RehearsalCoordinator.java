@@ -53,8 +53,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The coordinator of a {@link Rehearsal}, on the loopback address alone: a cluster with one space, all of whose pages
- * are in the pool of one node. It obeys each request at once, checks none, and keeps nothing.
+ * The coordinator of a {@link Rehearsal}, on the loopback address alone: a cluster with one space. All its pages are in
+ * the pool of one node. It obeys each request at once, checks none, and keeps nothing.
  */
 final class RehearsalCoordinator implements AutoCloseable {
     private static final long ID = 1;
@@ -101,12 +101,12 @@ final class RehearsalCoordinator implements AutoCloseable {
             return Json.LENIENT.readValue(content, operation.body().orElseThrow());
         }
 
-        /** Of the node or space: behind the prefix and the kind of resource. */
+        /** The name of the node or space: the path element after the prefix and the kind of resource. */
         String name() {
             return target.getPath().split("/")[4];
         }
 
-        /** Of what belongs to that. */
+        /** The last path element: the name of a resource of that node or space. */
         String last() {
             return target.getPath().substring(target.getPath().lastIndexOf('/') + 1);
         }

@@ -59,7 +59,7 @@ final class RehearsalGuest implements AutoCloseable {
      */
     static RehearsalGuest handOver(Path socket, int pages) throws IOException {
         long bytes = (long) pages * PAGE;
-        // A thread of this process waits for each page in native code, so no fault of the kernel's own is to be served.
+        // A thread of this process waits for each page in native code, so no fault is raised in kernel mode.
         Userfaultfd userfaultfd = Userfaultfd.openForUserMode(FEATURES);
         MemoryFile file = MemoryFile.create("farpage-rehearsal", bytes);
         SystemCall mapped = SharedMemory.map(file.fd(), bytes);

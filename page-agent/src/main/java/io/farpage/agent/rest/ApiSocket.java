@@ -45,8 +45,8 @@ public final class ApiSocket implements AutoCloseable {
      * Removes a socket that an agent of this user has left at the path, and makes the private directory.
      *
      * @param configured the path; empty: {@link SocketDirectory#own}, where the node's name is the socket's
-     * @throws ListenException if a process listens at the path, if the path names a file that is no socket, or if the
-     *     path is too long
+     * @throws ListenException if a process listens at the path, if the path names a file that is not a socket, or if
+     *     the path is too long
      */
     public static ApiSocket prepare(Optional<Path> configured, String node, SocketAccess access) {
         Path path = configured

@@ -30,15 +30,15 @@ public final class DeviceWatch implements AutoCloseable {
 
     /** Moves links and completion queues. Called on the watch's thread. */
     public interface Listener {
-        /** A device was opened: peers are to be informed, and links may use it. */
+        /** A device was opened: peers must be informed, and links may use it. */
         void found(OpenDevice device);
 
-        /** A lost device was closed: peers are to be informed. */
+        /** A lost device was closed: peers must be informed. */
         void removed(OpenDevice device);
 
         /**
-         * The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried
-         * where it failed.
+         * The usability of a device or its GIDs have changed. Links on an unusable device must be failed, and RDMA must
+         * be tried again where it failed before.
          */
         void changed(OpenDevice device);
 
@@ -48,11 +48,11 @@ public final class DeviceWatch implements AutoCloseable {
          */
         void completionQueueFailed(OpenDevice device);
 
-        /** The queue pair {@code qpn} of a device has failed, perhaps without completions that tell of it. */
+        /** The queue pair {@code qpn} of a device has failed, perhaps without completions that report the failure. */
         void queuePairFailed(OpenDevice device, int qpn);
 
         /**
-         * A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no
+         * A device is lost: its links must be failed, then its completion queues destroyed. Completes when it is no
          * longer in use. Called again if it completes with a failure.
          */
         CompletableFuture<Void> abandon(OpenDevice device);

@@ -61,7 +61,8 @@ public final class OpenDevice implements AutoCloseable {
     }
 
     /**
-     * Finds out at once whether the device can register the whole pool (RLIMIT_MEMLOCK). The key is told to no node.
+     * Finds out at once whether the device can register the whole pool (RLIMIT_MEMLOCK). The key is not sent to any
+     * node.
      */
     private void requireExportable() {
         domain.registerMemory(pool.exported(), EXPORTED).close();

@@ -220,7 +220,7 @@ public final class Transports implements AutoCloseable {
         return "transport: tcp, because " + why.detail() + (why.fix().isEmpty() ? "" : "; " + why.fix());
     }
 
-    /** Whether every device is closed, so that none can use the pool any more. */
+    /** Whether every device is closed, so that none can access the pool. */
     public boolean isReleased() {
         return released;
     }

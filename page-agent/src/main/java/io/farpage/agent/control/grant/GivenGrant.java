@@ -46,8 +46,8 @@ final class GivenGrant {
     }
 
     /**
-     * The grant is not wanted any more. READs of a pull may be under way, and one that is refused fails a link that
-     * serves guests; so such a grant lingers.
+     * The grant is no longer wanted. READs of a pull may be under way, and one that is refused fails a link that serves
+     * guests; so such a grant lingers.
      *
      * @return whether it has to be revoked now
      */
@@ -75,10 +75,10 @@ final class GivenGrant {
     }
 
     /**
-     * Adds the extents that are not granted, and revokes the ranges that do not belong to the space any more. A range
-     * that a home was dropped from stays: WRITEs to it may be under way until it is released. Extents of a large space
-     * that are added together are joined, but not with those that are granted: a range that is registered anew refuses
-     * the transfers that are under way. Only if there are {@link #MAX_RANGES} are all joined.
+     * Adds the extents that are not granted, and revokes the ranges that no longer belong to the space. A range that a
+     * home was dropped from stays: WRITEs to it may be under way until it is released. Extents of a large space that
+     * are added together are joined, but not with those that are granted: a range that is registered anew refuses the
+     * transfers that are under way. Only if there are {@link #MAX_RANGES} are all joined.
      *
      * @param extents what the pool has of each extent, sorted
      * @param places all that the space has in the pool, dropped homes included

@@ -28,7 +28,7 @@ public record GrantParties(
         Incarnation incarnation,
         long attachment,
         Optional<ExtentEpoch> pull) {
-    /** Of an attachment. */
+    /** The parties of an attachment. */
     public GrantParties(
             long space,
             String home,

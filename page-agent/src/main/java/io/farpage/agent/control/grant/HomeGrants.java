@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
 /**
  * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range
  * of the pool that belongs to the space; and for each node that pulls an extent from this one, a region that it can
- * only read. The keys are told to that node alone. Revoking deregisters the regions. Regions are registered and keys
+ * only read. The keys are sent to that node alone. Revoking deregisters the regions. Regions are registered and keys
  * published on a thread of its own, since a device pins the pages of a range meanwhile and the coordinator has to
  * answer: revoking does not wait for that. That thread grants what the latest list has, whenever it looks.
  */
@@ -52,7 +52,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
 
     private Map<Long, SpaceExtents> spaces = Map.of();
 
-    /** Of what was published last. Belongs to the thread. */
+    /** Version of the grants that were published last. Belongs to the thread. */
     private long version;
 
     /** @param transports the devices that the pool is registered with */
@@ -143,7 +143,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         return wanted;
     }
 
-    /** Whether the grant of a pull that has ended is to be revoked soon. */
+    /** Whether the grant of an ended pull must be revoked soon. */
     private synchronized boolean isAnyEnding() {
         return given.values().stream().anyMatch(GivenGrant::isEnding);
     }
@@ -193,7 +193,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     }
 
     /**
-     * Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to
+     * Registers what is missing. Returns what must be published; empty if nothing has changed, or there is nothing to
      * grant.
      */
     private Optional<GrantContent> register(GrantParties parties) {

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
 public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ReceivedGrants.class);
 
-    /** A home that has granted nothing for so long is named in the log. */
+    /** The log names a home that has granted nothing for this time. */
     static final Duration PATIENCE = Duration.ofSeconds(5);
 
     /** How much later the home is named again. */

@@ -44,7 +44,7 @@ final class Adoptions implements AutoCloseable {
             new ControlThread("adoptions", new ControlThread.Pauses(Duration.ZERO, PAUSE, CLOSE_TIMEOUT), this::step);
     private volatile BooleanSupplier known = () -> false;
     private long loggedAt = System.nanoTime();
-    /** In the past, since keys that cannot be had are told of at once. */
+    /** Starts one log interval in the past, so that the first missing key is logged immediately. */
     private long keyLoggedAt = loggedAt - LOG_NANOS;
 
     /** Serves guests. */
@@ -178,7 +178,7 @@ final class Adoptions implements AutoCloseable {
         return Optional.empty();
     }
 
-    /** Tells why a guest waits, from time to time. Returns when that was told last. */
+    /** Logs why a guest waits, at most once per interval. Returns the time of the last entry. */
     private static long tellWaiting(LeftGuest guest, Exception why, long toldAt) {
         if (System.nanoTime() - toldAt < LOG_NANOS) {
             return toldAt;

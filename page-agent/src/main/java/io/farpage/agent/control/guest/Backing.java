@@ -20,7 +20,7 @@ final class Backing implements AutoCloseable {
      *
      * @param descriptor of the memory file; the caller's if this throws, this one's to close otherwise
      * @param vmm the process that handed it over
-     * @throws HandoffException if the memory may be pinned and such memory is to be refused
+     * @throws HandoffException if the memory may be pinned and such memory must be refused
      */
     static Backing start(String space, int descriptor, int vmm, PinPolicy policy) throws HandoffException {
         try {

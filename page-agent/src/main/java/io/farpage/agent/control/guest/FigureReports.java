@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells the coordinator every five seconds how the guests of this node fault, for its dashboard: one request for all
- * guests, and none while no guest runs. Nothing depends on a report: one that fails is not repeated.
+ * Reports the faults of this node's guests to the coordinator every five seconds, for its dashboard: one request for
+ * all guests, and none while no guest runs. Nothing depends on a report: one that fails is not repeated.
  */
 public final class FigureReports implements AutoCloseable {
     static final Duration INTERVAL = Duration.ofSeconds(5);
@@ -30,7 +30,7 @@ public final class FigureReports implements AutoCloseable {
     private long sampledAt = System.nanoTime();
     private Set<Long> mapped = Set.of();
 
-    /** Tells the coordinator of a node's guests. */
+    /** Sends a report of a node's guests to the coordinator. */
     public FigureReports(LocalNode node, Guests guests) {
         this(node.coordinator(), node.id(), node.incarnation(), guests);
     }

@@ -16,7 +16,10 @@ import org.slf4j.LoggerFactory;
 record GroupLimit(Optional<MemoryHeadroom> headroom) {
     private static final Logger log = LoggerFactory.getLogger(GroupLimit.class);
 
-    /** Of what is left an eighth, and at least this much, is for the VMM itself: its heap, its page tables. */
+    /**
+     * Least part of a group's free memory that is left to the VMM itself (its heap, its page tables). The reserve is an
+     * eighth of the free memory if that is more.
+     */
     private static final long LEAST_RESERVE = 16 << 20;
 
     /** As it is now. Hugepages are charged to other groups. */

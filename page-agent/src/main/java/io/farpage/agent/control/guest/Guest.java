@@ -85,7 +85,7 @@ final class Guest {
         }
 
         /**
-         * Keeps what the next guest of an encrypted space needs. No page is sealed any more.
+         * Saves the tags of an encrypted space, which its next guest needs. Call it after the last page is sealed.
          *
          * @return what names it; empty if nothing has changed, or the space is not encrypted
          * @throws SealException if it cannot be written; the call may be repeated
@@ -99,7 +99,7 @@ final class Guest {
         default void close() {}
     }
 
-    /** Is told what happens to a guest, on its thread. */
+    /** Receives the events of a guest, on its thread. */
     interface Listener {
         /** How warm its pages are. */
         void heat(SpaceMap map, HeatReport heat);
@@ -229,7 +229,7 @@ final class Guest {
         }
     }
 
-    /** Accepts connections until one brings a proper handoff; null if the guest is to be detached before. */
+    /** Accepts connections until one brings a proper handoff; null if the guest must be detached before. */
     private @Nullable Paging awaitHandoff() {
         use.whenRevoked(socket::wakeUp);
         while (!stopping && !use.isRevoked()) {
@@ -263,7 +263,7 @@ final class Guest {
         state = next;
     }
 
-    /** Begins to check a handoff; false if the guest is to be detached. */
+    /** Begins to check a handoff; false if the guest must be detached. */
     private synchronized boolean beginCheck() {
         if (stopping || use.isRevoked()) {
             return false;
@@ -291,12 +291,12 @@ final class Guest {
                 }
             }
         } catch (InterruptedException e) {
-            // The guest is told to stop.
+            // The guest was requested to stop.
         } catch (IllegalStateException e) {
             if (!stopping || !(e.getCause() instanceof InterruptedException)) {
                 throw e;
             }
-            // It is told to stop while this thread waits for a shard.
+            // The stop request arrived while this thread waits for a shard.
         } finally {
             setInterruptible(false);
             served.close();
@@ -314,10 +314,7 @@ final class Guest {
         Thread.interrupted();
     }
 
-    /**
-     * If the use was revoked and no transfer of the guest can reach the homes any more, lets the homes reuse its
-     * frames.
-     */
+    /** If the use was revoked and no transfer of the guest can reach the homes, lets the homes reuse its frames. */
     private void cutOffIfRevoked(Paging served) throws InterruptedException {
         if (!cutOff && use.isRevoked() && served.isCutOff()) {
             cutOff = true;
@@ -438,7 +435,7 @@ final class Guest {
         return now == null || last != null ? List.of() : now.copies(spaceId());
     }
 
-    /** Has its pages counted, for a sample a moment later. */
+    /** Requests a count of its pages, for a sample a moment later. */
     void requestMap() {
         map.request();
     }

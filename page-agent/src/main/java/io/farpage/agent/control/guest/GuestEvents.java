@@ -30,7 +30,7 @@ final class GuestEvents implements Guest.Listener {
         this.workingSets = workingSets;
     }
 
-    /** Is told what happens from now on. */
+    /** Sets the watch, which receives all events from now on. */
     void watch(GuestWatch next) {
         watch = next;
     }

@@ -6,7 +6,7 @@ public final class GuestException extends Exception {
 
     /** The reason of a refusal. */
     public enum Obstacle {
-        /** There is no such guest or space. */
+        /** The guest or space does not exist. */
         NOT_FOUND,
         /** The request is invalid whatever the state of the agent. */
         INVALID,

@@ -28,7 +28,7 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
     private static final Logger log = LoggerFactory.getLogger(GuestKeeping.class);
 
     /**
-     * Has a guest kept, if it can be. If not, the log says why.
+     * Makes a guest survive this process, if possible. If not, the log says why.
      *
      * @param socket where its VMM handed the memory over
      * @param past what earlier guests have left of the space
@@ -93,7 +93,7 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())));
     }
 
-    /** Has the keeper hold descriptors, by part, which it may have already. */
+    /** Passes descriptors to the keeper, by part. The keeper may already hold them. */
     void hold(long space, NavigableMap<Integer, Integer> parts) {
         NavigableMap<KeptName, Integer> named = new TreeMap<>();
         parts.forEach((part, descriptor) -> named.put(new KeptName(space, part), descriptor));

@@ -42,7 +42,7 @@ final class GuestOpening {
         this.listener = listener;
     }
 
-    /** The socket on which the VMM is to hand its memory over. */
+    /** The socket on which the VMM hands its memory over. */
     static HandoffSocket listen(GuestRequest request) throws GuestException {
         try {
             return HandoffSocket.listen(request.path(), request.access());
@@ -129,7 +129,7 @@ final class GuestOpening {
                 options.flushDeadline());
     }
 
-    /** Whole pages of so many bytes, as many as a guest can have at most. */
+    /** The number of whole pages in {@code bytes} bytes, at most as many as a guest can have. */
     static int pages(long bytes, int pageSize) {
         return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
     }

@@ -12,10 +12,10 @@ import java.util.OptionalLong;
  * A guest to be served, the body of {@code PUT /spaces/{space}/guest}.
  *
  * @param socket path of the Unix socket on which the VMM hands its memory over; created
- * @param sizeBytes size of the space, if it is to be created
- * @param pageSize bytes of its pages, if it is to be created: 4096 (when left out) or 2097152
- * @param homes nodes whose pools hold its pages, if it is to be created; all nodes except this one, when left out
- * @param replicas homes of each page, 1 to 3, if the space is to be created; 1 when left out
+ * @param sizeBytes size of the space, if the request creates it
+ * @param pageSize bytes of its pages, if the request creates it: 4096 (when left out) or 2097152
+ * @param homes nodes whose pools hold its pages, if the request creates it; all nodes except this one, when left out
+ * @param replicas homes of each page, 1 to 3, if the request creates the space; 1 when left out
  * @param localBytes how much of the guest may be resident; all of it, when left out
  * @param prefetchPages pages that one fetch may transfer, 1 to 64; 32 when left out
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
@@ -27,9 +27,9 @@ import java.util.OptionalLong;
  *     of an earlier moment; false when left out
  * @param takeover whether to take the space over from a node that has failed, whose homes cut it off first; false when
  *     left out
- * @param encrypted whether the space, if it is to be made, is encrypted; one that exists must be, if true; false when
- *     left out
- * @param keyId the id of the key of an encrypted space that is to be made; the key for new spaces, when left out
+ * @param encrypted whether a space that the request creates is encrypted; if true, an existing space must be encrypted;
+ *     false when left out
+ * @param keyId the id of the key of an encrypted space that the request creates; the key for new spaces, when left out
  * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
  */
 public record GuestRequest(
@@ -54,7 +54,7 @@ public record GuestRequest(
     /**
      * The users that may connect to the socket.
      *
-     * @throws IllegalArgumentException if the mode is no permissions, or the owner is not known on this host
+     * @throws IllegalArgumentException if the mode is not valid permissions, or the owner is not known on this host
      */
     SocketAccess access() {
         String mode = socketMode.orElse(Integer.toString(DEFAULT_MODE, 8));

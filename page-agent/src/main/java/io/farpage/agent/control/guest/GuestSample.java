@@ -48,7 +48,7 @@ record GuestSample(long space, PagerStatus where, Faults faults, Optional<PageMa
         }
     }
 
-    /** The sample as the coordinator is told of it. */
+    /** The sample in the form that is reported to the coordinator. */
     FiguresReport.Guest report() {
         return new FiguresReport.Guest(
                 space,

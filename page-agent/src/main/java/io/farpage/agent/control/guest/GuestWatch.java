@@ -2,7 +2,7 @@ package io.farpage.agent.control.guest;
 
 import java.util.Optional;
 
-/** Is told what happens to guests, on their threads. It must be quick and must not throw. */
+/** Receives the events of guests, on the guests' threads. It must be quick and must not throw. */
 public interface GuestWatch {
 
     /** Does nothing. */

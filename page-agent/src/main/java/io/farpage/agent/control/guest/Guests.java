@@ -105,7 +105,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
         return adoptions.adopted();
     }
 
-    /** Guests of an earlier process that run and are not served: not yet, or not any more. */
+    /** Guests of an earlier process that run and are not served: not yet, or no longer. */
     public int unserved() {
         return adoptions.unserved();
     }
@@ -327,7 +327,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Another process takes over from now on, and no guest begins on this one any more. Guests that wait for an attempt
+     * Another process takes over from now on, and no further guest begins in this one. Guests that wait for an attempt
      * to adopt them are not in its way: the keeper holds all of each since this process began, and the record names an
      * incarnation whose attachment the coordinator passes on.
      *
@@ -354,7 +354,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
         guests.values().forEach(Guest::stop);
     }
 
-    /** Has what happens to guests from now on told to a watch. Any thread. */
+    /** Sets the watch, which receives the events of guests from now on. Any thread. */
     public void onChange(GuestWatch next) {
         events.watch(next);
     }

@@ -14,8 +14,8 @@ import tools.jackson.core.JacksonException;
 
 /**
  * A VMM's description of its memory: the JSON array of Firecracker's page fault handler
- * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there), each region of which may name its userfaultfd,
- * if there are several. None of its values is trusted.
+ * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there), a JSON object for each region, which may name
+ * its userfaultfd if there are several. None of its values is trusted.
  */
 final class Handoff {
     /** Userfaultfds, and with them pagers, that a guest may have. */

@@ -28,9 +28,9 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 
 /**
- * A guest that outlives this process. A file of memory, of which the keeper has a descriptor, holds its record, the messages of the kernel that were read
- * last, its page tables, and tags and versions of its pages if they are encrypted; the keeper holds the userfaultfds, the memory file and the VMM's process
- * descriptor, too.
+ * A guest that outlives this process. The keeper has a descriptor of a memfd that holds its record, the messages of the
+ * kernel that were read last, its page tables, and tags and versions of its pages if they are encrypted; the keeper
+ * holds the userfaultfds, the memory file and the VMM's process descriptor, too.
  *
  * <pre>
  * offset
@@ -228,7 +228,7 @@ final class KeptGuest {
     }
 
     /**
-     * Has the keeper hold the descriptors from now on. What a successor needs at the beginning must be in the file.
+     * Passes the descriptors to the keeper. What a successor needs at the beginning must be in the file.
      *
      * @param vmm that handed the memory over
      */
@@ -309,7 +309,7 @@ final class KeptGuest {
                 .ifPresent(why -> log.warn("space {}: its record is not kept: {}", record.name(), why));
     }
 
-    /** Whether the keeper was told to let go of it. */
+    /** Whether the keeper was requested to release it. */
     synchronized boolean isReleased() {
         return released;
     }
@@ -327,8 +327,7 @@ final class KeptGuest {
     }
 
     /**
-     * Has the keeper let go of the guest: a successor knows nothing of it. To be called before its descriptors are
-     * closed.
+     * Makes the keeper release the guest: a successor knows nothing of it. Call it before its descriptors are closed.
      *
      * @return whether it was kept until now
      */

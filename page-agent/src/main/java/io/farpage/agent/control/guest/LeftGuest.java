@@ -93,7 +93,7 @@ final class LeftGuest {
     /**
      * Opens its space, if that is encrypted.
      *
-     * @throws SealException if the key cannot be had; the call may be repeated
+     * @throws SealException if the key is not available; the call may be repeated
      */
     void unlock(Seals seals) throws SealException {
         KeptGuest guest = kept.orElseThrow();
@@ -201,7 +201,7 @@ final class LeftGuest {
         return key.map(id -> "encrypted with key " + id).orElse("not encrypted");
     }
 
-    /** Has the keeper hold its descriptors for another successor, if the keeper is started again. */
+    /** Passes its descriptors to the keeper for another successor, if the keeper is started again. */
     void holdOn() {
         keeping.hold(space, parts);
     }

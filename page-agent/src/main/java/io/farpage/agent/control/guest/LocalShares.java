@@ -46,7 +46,7 @@ final class LocalShares {
         ceiling = bound(new long[count]);
     }
 
-    /** The lowest limit that can be shared among so many pagers. */
+    /** The lowest limit that can be shared among {@code pagers} pagers. */
     static long minLimit(int pagers) {
         return (long) MIN * pagers;
     }

@@ -128,7 +128,7 @@ final class PagerHost {
         shard.submit(new ShardCommand.AddCycle(pager));
     }
 
-    /** Has the pager probe whether its VMM's address space still exists. */
+    /** Makes the pager probe whether its VMM's address space still exists. */
     void probe(Pager pager) {
         shard.submit(new ShardCommand.Run(pager::probe));
     }

@@ -37,10 +37,10 @@ interface Paging {
      */
     PagerEnd await(Duration time) throws InterruptedException, TimeoutException;
 
-    /** Has all pagers probe whether their VMM's address space still exists. */
+    /** Makes all pagers probe whether their VMM's address space still exists. */
     void probe() throws InterruptedException;
 
-    /** Whether no pager can reach a home any more or has a transfer under way. */
+    /** Whether no pager can reach a home or has a transfer under way. */
     boolean isCutOff() throws InterruptedException;
 
     /** Whether all pagers have ended by themselves and have no transfer under way. */
@@ -49,7 +49,7 @@ interface Paging {
     /**
      * Changes how many pages may be resident. Any thread.
      *
-     * @throws IllegalArgumentException if that is too few for so many pagers
+     * @throws IllegalArgumentException if that is too few for the number of pagers
      */
     void resize(int localPages);
 

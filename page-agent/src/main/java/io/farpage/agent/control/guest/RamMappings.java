@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the kernel tells of the mappings that a VMM's memory lies in (proc_pid_smaps(5)). */
+/** The kernel's report on the mappings that contain a VMM's memory (proc_pid_smaps(5)). */
 final class RamMappings {
     private static final String FLAGS = "VmFlags:";
     /** Registered with {@code UFFDIO_REGISTER_MODE_MINOR}. */
@@ -19,7 +19,8 @@ final class RamMappings {
 
     /**
      * Whether a VMM has registered some of its memory for minor faults, so that it may fill pages through another
-     * mapping. Also if it cannot be asked: then no page that it did not agree on is told from one that it did.
+     * mapping. Also true if the mappings cannot be read: then pages that the VMM filled cannot be distinguished from
+     * others.
      */
     static boolean areFilledByVmm(int vmm, List<Slice> slices) {
         try (BufferedReader smaps = open(vmm)) {

@@ -13,7 +13,7 @@ final class RequestedMap {
     private final AtomicReference<Optional<PageMap>> made = new AtomicReference<>(Optional.empty());
     private volatile boolean requested;
 
-    /** Has a map made soon. Any thread. */
+    /** Requests a page map. The guest's thread counts it at its next probe. Any thread. */
     void request() {
         requested = true;
     }

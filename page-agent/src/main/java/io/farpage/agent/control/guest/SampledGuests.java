@@ -8,6 +8,6 @@ interface SampledGuests {
     /** The faults of the guests whose VMMs run, since the last call. For one caller. */
     List<GuestSample> samples();
 
-    /** Has guests counted where their pages are, for samples a moment later. */
+    /** Requests counts of where the pages of guests are, for samples a moment later. */
     void requestMaps(Set<Long> spaces);
 }

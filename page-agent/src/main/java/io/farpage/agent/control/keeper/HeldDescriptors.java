@@ -20,8 +20,8 @@ final class HeldDescriptors {
     }
 
     /**
-     * Holds a descriptor in the place of any other of that name; false if there are too many, and then the descriptor
-     * is the caller's.
+     * Stores a descriptor and replaces one of the same name; false if there are too many, and then the descriptor is
+     * the caller's.
      */
     boolean hold(KeptName name, int descriptor) {
         if (held.size() >= CAPACITY && !held.containsKey(name)) {

@@ -45,7 +45,7 @@ public final class Keeper implements AutoCloseable {
     private final List<Connection> connections = new ArrayList<>();
     private Optional<Holder> holder = Optional.empty();
     private Optional<Integer> kept = Optional.empty();
-    /** Of what is kept: the one that the last holder wrote. */
+    /** The format of what is kept, as the last holder wrote it. */
     private long format = 1;
 
     private final HeldDescriptors held = new HeldDescriptors(errno);

@@ -122,18 +122,19 @@ final class KeeperConnection implements AutoCloseable {
         };
     }
 
-    /** Has the keeper hold a descriptor, which stays the caller's, too. */
+    /** Passes a duplicate of a descriptor to the keeper. The caller keeps its own. */
     void keep(int descriptor) throws IOException {
         requireDone(ask(KeeperMessage.Kind.KEEP, List.of(descriptor)));
     }
 
-    /** Has the keeper let go of what it holds. */
+    /** Makes the keeper release what it holds. */
     void drop() throws IOException {
         requireDone(ask(KeeperMessage.Kind.DROP, List.of()));
     }
 
     /**
-     * Has the keeper hold a descriptor under a name. It stays the caller's, too. False if the keeper holds too many.
+     * Passes a duplicate of a descriptor to the keeper under a name. The caller keeps its own. False if the keeper
+     * holds too many.
      */
     boolean hold(KeptName name, int descriptor) throws IOException {
         Answer answer = ask(new KeeperMessage(KeeperMessage.Kind.HOLD, name.value()), List.of(descriptor));
@@ -144,7 +145,7 @@ final class KeeperConnection implements AutoCloseable {
         return true;
     }
 
-    /** Has the keeper let go of a group. */
+    /** Makes the keeper release a group. */
     void release(long group) throws IOException {
         requireDone(ask(new KeeperMessage(KeeperMessage.Kind.RELEASE, group), List.of()));
     }

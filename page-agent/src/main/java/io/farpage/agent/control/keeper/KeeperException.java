@@ -1,6 +1,6 @@
 package io.farpage.agent.control.keeper;
 
-/** An agent that is to be kept cannot start as it is configured. The message names the fix. */
+/** An agent whose memory is kept cannot start with its configuration. The message names the fix. */
 public final class KeeperException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -34,11 +34,11 @@ record KeeperMessage(Kind kind, long value) {
     enum Kind {
         /** Agent: be the holder, and get what is kept. */
         CLAIM(1),
-        /** Agent: keep this descriptor, in the place of any other. */
+        /** Agent: keep this descriptor; it replaces any other. */
         KEEP(2),
         /** Agent: let go of all that is kept. */
         DROP(3),
-        /** Agent: keep this descriptor under a name, in the place of any other. */
+        /** Agent: keep this descriptor under a name; it replaces any other of that name. */
         HOLD(4),
         /** Agent: let go of the descriptors of a group, all at once. */
         RELEASE(5),
@@ -65,7 +65,7 @@ record KeeperMessage(Kind kind, long value) {
         HELD(16),
         /** Keeper: no descriptor is kept under such a name. */
         NONE(17),
-        /** Keeper: the standby is told when it is the holder. */
+        /** Keeper: the standby gets a message when it becomes the holder. */
         WAITING(18),
         /** Keeper: the holder, and the one that is next. */
         SEEN(19);
@@ -105,7 +105,7 @@ record KeeperMessage(Kind kind, long value) {
                 .array();
     }
 
-    /** Reads what was received; empty if it is no message. */
+    /** Reads what was received; empty if it is not a message. */
     static Optional<KeeperMessage> decode(MemorySegment received, long bytes) {
         if (bytes != BYTES || received.get(LONG, 0) != MAGIC || received.get(INT, 8) != VERSION) {
             return Optional.empty();

@@ -9,7 +9,7 @@ public final class KeptFormat {
     /** What this version writes. Raise it with every change that the version before would misread. */
     public static final int VERSION = 1;
 
-    /** Of a process that reads nothing of what is kept, but drops it. */
+    /** Format of a process that drops what is kept and reads none of it. */
     static final long ANY = Integer.MAX_VALUE;
 
     private KeptFormat() {}

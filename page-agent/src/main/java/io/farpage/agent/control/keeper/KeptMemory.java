@@ -29,11 +29,11 @@ public final class KeptMemory implements AutoCloseable {
     private Optional<Integer> adopted;
     private NavigableMap<KeptName, Integer> left;
     private OptionalInt memory = OptionalInt.empty();
-    /** What the keeper is to hold beside the pool. The descriptors are their owners'. */
+    /** What the keeper must hold beside the pool. The descriptors are their owners'. */
     private final NavigableMap<KeptName, Integer> held = new TreeMap<>();
 
     private volatile boolean kept;
-    /** Whether the keeper has taken all that it was to hold. */
+    /** Whether the keeper has taken everything that was passed to it. */
     private boolean complete = true;
 
     private boolean followsStandby;
@@ -58,7 +58,7 @@ public final class KeptMemory implements AutoCloseable {
     }
 
     /**
-     * Makes this process the holder of whatever is kept, to drop it.
+     * Makes this process the holder of what is kept, to drop it.
      *
      * @throws KeeperException as {@link #claim(Path)}
      */
@@ -114,7 +114,7 @@ public final class KeptMemory implements AutoCloseable {
     }
 
     /**
-     * Has descriptors held under names from now on.
+     * Keeps descriptors under names from now on.
      *
      * @param all of one group; open until {@link #release}. The keeper holds the last one only if it holds all others
      * @return whether the keeper holds all of them. If not, it is given them again when it answers again
@@ -144,7 +144,7 @@ public final class KeptMemory implements AutoCloseable {
         return true;
     }
 
-    /** Has the keeper let go of a group. */
+    /** Makes the keeper release a group. */
     public synchronized void release(long group) {
         held.subMap(new KeptName(group, 0), true, new KeptName(group, 255), true)
                 .clear();
@@ -158,7 +158,7 @@ public final class KeptMemory implements AutoCloseable {
     }
 
     /**
-     * Has the memory kept from now on, and follows the keeper.
+     * Keeps the memory from now on, and follows the keeper.
      *
      * @param descriptor open until this is closed
      * @throws KeeperException if the keeper does not take it
@@ -218,7 +218,9 @@ public final class KeptMemory implements AutoCloseable {
         }
     }
 
-    /** Has the log and {@link #standby} tell whether a standby is warm. To be called before {@link #keep}. */
+    /**
+     * Enables reports of whether a standby is warm, in the log and in {@link #standby}. Call it before {@link #keep}.
+     */
     public synchronized void followStandby() {
         followsStandby = true;
     }

@@ -21,7 +21,7 @@ public final class Standby {
     private final LongPredicate isPool;
     private boolean away;
 
-    /** @param isPool whether a file of so many bytes can be the pool that is configured */
+    /** @param isPool whether a file of the given number of bytes can be the configured pool */
     public Standby(Path path, LongPredicate isPool) {
         this.path = path;
         this.isPool = isPool;

@@ -31,7 +31,7 @@ final class Standbys {
         return true;
     }
 
-    /** The one that is to be the agent next. */
+    /** The standby that becomes the agent next. */
     Optional<Standby> next() {
         return Optional.ofNullable(waiting.peek());
     }

@@ -19,7 +19,10 @@ public final class LatencyTotals {
     private final Histogram total = new Histogram(3);
     private final List<Interval> intervals = new CopyOnWriteArrayList<>();
     private @Nullable Histogram collected;
-    /** Of {@link #recent}; null before its first call, so that totals that are not asked for it keep one histogram. */
+    /**
+     * The interval of {@link #recent}; null before its first call, so that totals without a caller of it keep one
+     * histogram.
+     */
     private @Nullable Interval recent;
 
     public LatencyTotals(SingleWriterRecorder recorder) {

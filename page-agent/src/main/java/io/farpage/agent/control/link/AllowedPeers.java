@@ -26,7 +26,7 @@ public record AllowedPeers(Set<String> nodes, List<GidRange> gids, List<GidRange
         addresses = List.copyOf(addresses);
     }
 
-    /** Why there is no link with {@code peer}; empty if there may be one. */
+    /** Why a link with {@code peer} is not allowed; empty if it is. */
     Optional<String> refuse(String peer) {
         return nodes.isEmpty() || nodes.contains(peer)
                 ? Optional.empty()

@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps a completion queue of each shard on each open device: creates those of new devices, renews those that failed,
- * and destroys those of devices that are lost, once no queue pair is on the device any more. What a device refuses is
- * tried again. Used by the links' thread, except for {@link #abandon}.
+ * and destroys those of devices that are lost, once the device has no queue pair left. What a device refuses is tried
+ * again. Used by the links' thread, except for {@link #abandon}.
  */
 final class CompletionQueueControl {
     private static final Logger log = LoggerFactory.getLogger(CompletionQueueControl.class);

@@ -73,7 +73,7 @@ final class Destroyer {
         }
     }
 
-    /** Runs what was to follow the destruction of queue pairs that are destroyed by now. The links' thread. */
+    /** Runs the continuations of queue pairs whose destruction has completed. The links' thread. */
     void runContinuations() {
         for (Runnable then = finished.poll(); then != null; then = finished.poll()) {
             then.run();

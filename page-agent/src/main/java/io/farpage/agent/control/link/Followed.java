@@ -54,7 +54,7 @@ final class Followed {
         return List.copyOf(all);
     }
 
-    /** A poll begins: the peers that it is to cover; all nodes, if empty. */
+    /** A poll begins: the peers that it must cover; all nodes, if empty. */
     synchronized Optional<Set<String>> watch() {
         if (isAll()) {
             return Optional.empty();

@@ -62,8 +62,8 @@ final class Handshake {
 
     /**
      * @param theirs the peer's offer; empty if it has none
-     * @param lastUsed the offer of the peer that was connected to last, by whatever attempt; empty if none was
-     * @param eager whether this side is to start without waiting for the peer
+     * @param lastUsed the offer of the peer that was connected to last, in any attempt; empty if none was
+     * @param eager whether this side starts without waiting for the peer
      */
     static Step next(Mine mine, Optional<Theirs> theirs, OptionalLong lastUsed, boolean eager) {
         return switch (mine) {

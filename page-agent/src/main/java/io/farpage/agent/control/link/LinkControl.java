@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps links to the other active nodes, to all of them or to those that are needed ({@link LinkMode}). Its thread
- * wakes on events of the coordinator, on notices of shards and at the end of pauses, and has each link take its next
+ * wakes on events of the coordinator, on notices of shards and at the end of pauses, and makes each link take its next
  * step.
  *
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
@@ -219,7 +219,7 @@ public final class LinkControl implements AutoCloseable, Hosting.Links, Received
         thread.wake();
     }
 
-    /** Has keys that a peer refuses reported, on the links' thread. */
+    /** Sets the receiver of reports about keys that a peer refuses. It is called on the links' thread. */
     public void onGrantRefused(Consumer<ShardNotice.GrantRefused> listener) {
         refusals = listener;
     }
@@ -246,7 +246,7 @@ public final class LinkControl implements AutoCloseable, Hosting.Links, Received
         return sessions.computeIfAbsent(peer, p -> new LinkSession(p, context));
     }
 
-    /** Has changes of links from now on told to a watch. Any thread. */
+    /** Sets the watch, which receives the changes of links from now on. Any thread. */
     public void onChange(LinkWatch next) {
         watch = next;
     }

@@ -8,7 +8,7 @@ import java.time.Duration;
  *
  * @param queuePairs sizes and attributes of their queue pairs
  * @param max peers that the node is linked with at once
- * @param grace how long the node with the larger id waits for the other one to start the link
+ * @param grace how long the node with the larger id waits for the node with the smaller id to start the link
  * @param firstBackoff pause after the first failure; doubles with each further one
  * @param longestBackoff the longest pause. A link that comes up ends the series; after a refusal it must stay up for
  *     longer than this

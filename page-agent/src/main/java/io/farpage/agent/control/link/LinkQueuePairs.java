@@ -338,7 +338,7 @@ final class LinkQueuePairs {
     /**
      * Removes all queue pairs: destroys those that no shard has, and has the shards release the others.
      *
-     * @param links the shards' links and trials, any of which may have the queue pair
+     * @param links the shards' links and trials; any of them may have the queue pair
      */
     void removeAll(String reason, List<List<PeerLink>> links) {
         if (mine instanceof Mine.Leaving) {

@@ -280,7 +280,7 @@ final class LinkSession {
         }
     }
 
-    /** A device says that one of its queue pairs has failed, perhaps without completions that tell of it. */
+    /** A device reports that one of its queue pairs has failed, perhaps without error completions. */
     void queuePairFailed(OpenDevice device, int qpn) {
         String reason = "queue pair 0x%x failed on %s".formatted(qpn, device);
         if (link().has(device, qpn)) {

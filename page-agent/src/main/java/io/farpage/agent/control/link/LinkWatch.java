@@ -1,6 +1,6 @@
 package io.farpage.agent.control.link;
 
-/** Is told what happens to links, on the links' thread. It must be quick and must not throw. */
+/** Receives the events of links, on the links' thread. It must be quick and must not throw. */
 @FunctionalInterface
 public interface LinkWatch {
 

@@ -34,7 +34,7 @@ final class Negotiation {
         this.sessions = sessions;
     }
 
-    /** Has the link to {@code peer} started without waiting for the other side, grace or pause. Any thread. */
+    /** Starts the link to {@code peer} without waiting for the other side, grace or pause. Any thread. */
     void request(String peer) {
         requested.add(peer);
     }
@@ -74,14 +74,19 @@ final class Negotiation {
         }
     }
 
-    /** In a mesh one of the two starts, and the other one after a while. */
+    /**
+     * In a mesh the node with the smaller id starts, and the other node starts if that has not happened within the
+     * grace.
+     */
     private boolean isDue(String peer, long now) {
         return context.options().mode() == LinkMode.MESH
                 && (self.id().compareTo(peer) < 0
                         || peers.age(peer, now) > context.options().grace().toNanos());
     }
 
-    /** Keeps to the lists of allowed peers, whatever the coordinator says. Returns whether there is no link. */
+    /**
+     * Applies the lists of allowed peers, which the coordinator cannot override. Returns whether a link is not allowed.
+     */
     private boolean refuse(LinkSession session, Optional<Endpoint> offer) {
         AllowedPeers allowed = context.options().allowed();
         Optional<String> reason = allowed.refuse(session.peer())

@@ -71,7 +71,7 @@ final class RdmaTrial {
         return unpublished && queuePairs.ofLink().isOfferedOrConnected();
     }
 
-    /** The coordinator does not know the endpoint any more. */
+    /** The coordinator no longer knows the endpoint. */
     void publishAgain() {
         unpublished = true;
     }

@@ -81,7 +81,7 @@ final class SessionQueuePairs {
                 : Optional.empty();
     }
 
-    /** Has every shard use the trial's queue pairs for the link and keep the others as the trial's. */
+    /** Makes every shard use the trial's queue pairs for the link and keep the others as the trial's. */
     void switchShards() {
         for (int shard = 0; shard < links.size(); shard++) {
             submit(shard, new ShardCommand.Switch(links.get(shard), trialLinks.get(shard)));

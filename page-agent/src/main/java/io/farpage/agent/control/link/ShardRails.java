@@ -25,7 +25,7 @@ public final class ShardRails implements AutoCloseable {
 
     private final int cqe;
     private final Map<OpenDevice, Opened> byDevice = new ConcurrentHashMap<>();
-    /** Completion queues that are not used any more, until the device has destroyed them. */
+    /** Completion queues that are no longer used, until the device has destroyed them. */
     private final Map<OpenDevice, Opened> leaving = new ConcurrentHashMap<>();
 
     private record Opened(Rail rail, CompletionChannel channel, CompletionQueue queue) implements AutoCloseable {

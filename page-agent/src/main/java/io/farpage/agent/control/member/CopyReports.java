@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Tells the coordinator every second how far this node has copied pages to homes that join, for people who wait for
- * that, and nothing while nothing is copied. Nothing depends on a report: one that fails is not repeated.
+ * Reports to the coordinator, once a second while a copy runs, how far this node has copied pages to homes that join.
+ * Operators see the progress. Nothing depends on a report: one that fails is not repeated.
  */
 public final class CopyReports implements AutoCloseable {
     static final Duration INTERVAL = Duration.ofSeconds(1);
@@ -25,7 +25,7 @@ public final class CopyReports implements AutoCloseable {
     private final ControlThread thread;
 
     /**
-     * Tells the coordinator of a node's copies.
+     * Sends a report of a node's copies to the coordinator.
      *
      * @param copies that are under way
      */

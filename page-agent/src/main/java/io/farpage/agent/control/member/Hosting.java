@@ -77,7 +77,7 @@ public final class Hosting implements AutoCloseable {
 
         void acknowledge(HostedAck ack) throws CoordinatorException;
 
-        /** Of the last answer. */
+        /** The epoch of the coordinator's last answer. */
         Optional<Epoch> epoch();
     }
 
@@ -97,7 +97,7 @@ public final class Hosting implements AutoCloseable {
 
     /** The links to other nodes. */
     public interface Links {
-        /** Cuts an incarnation of a peer off; completes when no WRITE of it can arrive any more. */
+        /** Cuts an incarnation of a peer off; completes when no WRITE of it can arrive. */
         CompletableFuture<Void> fence(String peer, Incarnation old);
 
         /** Allows links to an incarnation again. */
@@ -189,7 +189,7 @@ public final class Hosting implements AutoCloseable {
      * Continues where an earlier process of this node ended, with the pool that it left.
      *
      * @param before what lay in the pool
-     * @param keeper told what lies in the pool before that is acknowledged; must not wait
+     * @param keeper notified of what lies in the pool before that is acknowledged; must not wait
      */
     public void succeed(Hosted before, Consumer<Hosted> keeper) {
         hosted = before;
@@ -238,7 +238,7 @@ public final class Hosting implements AutoCloseable {
         return answered != asked.get() || nanos.getAsLong() - readAt >= REFRESH.toNanos();
     }
 
-    /** An answer that was overtaken lists what the pool does not hold any more, such as a range that was released. */
+    /** An outdated answer lists what the pool no longer holds, such as a range that was released. */
     private boolean isOlder(Hosted read) {
         return read.revision() < hosted.revision() && epoch.isPresent() && epoch.equals(coordinator.epoch());
     }

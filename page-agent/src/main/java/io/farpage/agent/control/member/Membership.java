@@ -208,7 +208,7 @@ public final class Membership implements AutoCloseable {
         if (everRegistered && !isOver) {
             isOver = true;
             try {
-                // The pool ends with this process, whatever it holds.
+                // The pool ends with this process, with all that it holds.
                 coordinator.deregister(node, registration.incarnation(), true);
                 poolIsVoid = true;
                 log.info("deregistered");

@@ -5,7 +5,7 @@ import io.farpage.coordinator.model.Hosted;
 /** The access of other nodes to this node's pool. Called by one thread. */
 public interface PoolAccess {
     /**
-     * Revokes what attached nodes no longer need, and all access of incarnations that are to be cut off; when this
+     * Revokes what attached nodes no longer need, and all access of incarnations that must be cut off; when this
      * returns, no request of them is executed. From then on each attached node is granted the spaces that it is
      * attached to as this list has them, and no other memory. Grants take time: this does not wait for them.
      *

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 /** What this node copies into its own pool from other homes. Called by one thread. */
 public interface PoolPulls {
     /**
-     * Begins what is to be pulled, and stops what is not any more.
+     * Begins the pulls that are listed, and stops those that are no longer listed.
      *
      * @param hosted what the obeyed coordinator says now
      */

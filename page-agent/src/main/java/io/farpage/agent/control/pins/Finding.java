@@ -3,7 +3,7 @@ package io.farpage.agent.control.pins;
 /**
  * The result of an inspection.
  *
- * @param detail which descriptor of which process it is, or what is in the way; empty if nothing was found
+ * @param detail the descriptor and its process, or what prevented the inspection; empty if nothing was found
  */
 record Finding(Kind kind, String detail) {
     /** No descriptor that may pin memory. */

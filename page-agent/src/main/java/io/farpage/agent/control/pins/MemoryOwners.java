@@ -18,7 +18,7 @@ final class MemoryOwners {
 
     private final int agent;
     private final String mark;
-    /** Of each process that maps the file besides the VMM: whether its mappings are served. */
+    /** Each process besides the VMM that maps the file → whether its mappings are served. */
     private final Map<Integer, Boolean> judged = new HashMap<>();
 
     /** @param descriptor of the file, in this process */

@@ -9,6 +9,6 @@ package io.farpage.agent.control.pins;
  * @param inspectionNs mean duration of one, nanoseconds
  */
 public record PinStatus(boolean held, String detail, long inspections, long inspectionNs) {
-    /** Of memory that is not evicted anyway, or not attached. */
+    /** The status of memory that is never evicted, or not attached. */
     public static final PinStatus NONE = new PinStatus(false, "", 0, 0);
 }

@@ -148,7 +148,9 @@ final class Pull {
         return copied;
     }
 
-    /** Whether no chunk has arrived for so long, although some was asked for or no home could be asked. Any thread. */
+    /**
+     * Whether no chunk has arrived for {@code nanos}, although one was requested or no home could be asked. Any thread.
+     */
     boolean isBlockedFor(long nanos, long now) {
         return blocked && now - blockedSince > nanos;
     }

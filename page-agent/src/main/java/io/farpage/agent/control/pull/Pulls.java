@@ -55,7 +55,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     /** Ended, and perhaps still listed by an answer that is on its way. */
     private final Set<Pull.Key> ended = new HashSet<>();
 
-    /** @param failure why the pull is given up, which the coordinator is still to be told */
+    /** @param failure why the pull is given up, which must still be reported to the coordinator */
     private record Running(Pull pull, Optional<String> failure) {}
 
     /**
@@ -166,7 +166,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         return extent.homes().stream().map(ExtentHome::node).toList();
     }
 
-    /** Has the shard stop a pull, and does not begin it again. */
+    /** Makes the shard stop a pull, and does not begin it again. */
     private void end(Pull.Key key) {
         Running gone = running.remove(key);
         if (gone != null) {

@@ -1,6 +1,6 @@
 /**
  * Pulls: a home that joins an extent reads the pages from the other homes into its own pool. The data moves on a
- * shard's thread; what is to be pulled is what the coordinator lists.
+ * shard's thread; the coordinator lists what must be pulled.
  */
 @NullMarked
 package io.farpage.agent.control.pull;

@@ -55,7 +55,7 @@ final class Chunks {
     /**
      * A stream that reads chunks.
      *
-     * @return a stream of which every read throws {@link DamagedException} for a chunk that is not genuine
+     * @return a stream whose reads throw {@link DamagedException} for a chunk that is not genuine
      */
     DataInputStream from(InputStream from) {
         return new DataInputStream(new Input(new DataInputStream(from)));

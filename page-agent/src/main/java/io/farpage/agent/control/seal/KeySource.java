@@ -12,7 +12,7 @@ interface KeySource {
     /**
      * The key with an id.
      *
-     * @throws SealException if it cannot be had
+     * @throws SealException if it is not available
      */
     SpaceKey byId(String id) throws SealException;
 }

@@ -98,7 +98,7 @@ final class SealFile {
         sync(file);
     }
 
-    /** Has on disk what was renamed or removed beside a file. */
+    /** Syncs the directory of a file, so that a rename or removal in it is durable. */
     static void sync(Path file) throws IOException {
         try (FileChannel directory = FileChannel.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
             directory.force(true);

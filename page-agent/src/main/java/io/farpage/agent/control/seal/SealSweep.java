@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Removes the files with tags of spaces that were deleted: when the agent starts, when a space is deleted, and now and
  * then. Without its file an encrypted space is lost, so a file goes only on the word of a coordinator that this agent
- * obeys, of the cluster that the directory belongs to, and that has given the space's id away and has no such space any
- * more. A coordinator on an empty store, or on a copy from before the space was created, has not given the id away.
+ * obeys, of the cluster that the directory belongs to, and that has given the space's id away and no longer has the
+ * space. A coordinator on an empty store, or on a copy from before the space was created, has not given the id away.
  */
 public final class SealSweep implements AutoCloseable {
     /** The file that names the cluster to which the others belong. */

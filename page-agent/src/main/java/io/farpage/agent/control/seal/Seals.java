@@ -153,7 +153,7 @@ public final class Seals {
      * @param keyId of its key
      * @param salts of the keys that its pages are sealed with, by generation
      * @param table tags and versions of its pages, as that process has left them
-     * @throws SealException if the key cannot be had; the call may be repeated
+     * @throws SealException if the key is not available; the call may be repeated
      */
     public SpaceSeal adopt(long space, int pageBytes, String keyId, SortedMap<Integer, byte[]> salts, SealTable table)
             throws SealException {

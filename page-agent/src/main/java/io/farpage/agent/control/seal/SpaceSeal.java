@@ -123,13 +123,13 @@ public final class SpaceSeal implements AutoCloseable {
         }
     }
 
-    /** Forgets the salts of keys under which no page is sealed any more. */
+    /** Forgets the salts of keys under which no page is sealed. */
     void forgetUnused() {
         contents = new SealFile.Contents(contents.table(), used());
     }
 
     /**
-     * Writes tags and versions to the file. No page may be sealed any more.
+     * Writes tags and versions to the file. Call it after the last page is sealed.
      *
      * @return the mark of the file; empty if nothing was begun, and the file is as it was
      * @throws SealException if the file cannot be written; the call may be repeated
@@ -163,7 +163,7 @@ public final class SpaceSeal implements AutoCloseable {
         return used;
     }
 
-    /** Wipes the keys. Nothing may seal or open any more. Closing twice does nothing. */
+    /** Wipes the keys. Call it after the last page is sealed or opened. Closing twice does nothing. */
     @Override
     public void close() {
         keys.forEach(SealKeys::close);

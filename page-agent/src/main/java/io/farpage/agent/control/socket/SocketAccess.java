@@ -12,7 +12,7 @@ import java.nio.file.attribute.UserPrincipalLookupService;
 import java.util.Optional;
 
 /**
- * Owner and permissions that a Unix socket is to have.
+ * The requested owner and permissions of a Unix socket.
  *
  * @param mode permissions of the socket, such as 0600
  * @param owner of the socket; the agent's user, if empty

@@ -217,7 +217,7 @@ final class AttachedSpace {
         cutOff = true;
     }
 
-    /** Whether the space is to be detached and no transfer of this agent can reach its pages. */
+    /** Whether the space must be detached and no transfer of this agent can reach its pages. */
     synchronized boolean isUnused() {
         return leaving && (users == 0 || cutOff);
     }

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Attaches this node to spaces and detaches it. Of two requests that attach or detach one space the second waits for
- * the first; those of different spaces do not wait for each other. Thread-safe.
+ * Attaches this node to spaces and detaches it. Requests that attach or detach one space run one after the other; those
+ * of different spaces do not wait for each other. Thread-safe.
  */
 final class Attachments {
     private static final Logger log = LoggerFactory.getLogger(Attachments.class);
@@ -45,7 +45,7 @@ final class Attachments {
 
     /**
      * @param clock as {@link System#nanoTime}
-     * @param changed told that a document that was asked for so far may be out of date; counts these changes
+     * @param changed notified when a document that was requested before may be out of date; counts these changes
      * @param detached called with each space from which this node was detached, before the node attaches to it again
      */
     Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed, LongConsumer detached) {
@@ -131,7 +131,7 @@ final class Attachments {
         }
     }
 
-    /** The attached space; one without a use that is to be detached is detached first. */
+    /** The attached space; one that has no use and must be detached is detached first. */
     private Optional<AttachedSpace> known(long id) throws CoordinatorException {
         Optional<AttachedSpace> space = find(id);
         if (space.filter(AttachedSpace::isUnused).isPresent()) {

@@ -46,7 +46,7 @@ public final class Drops {
     private final AtomicLong promoted = new AtomicLong();
     private volatile boolean complained;
 
-    /** @param joins whether the home joins, and is to be dropped where it does */
+    /** @param joins whether the home joins, and must be dropped where it does */
     private record Suspicion(Writer by, String home, long homeIncarnation, boolean silent, boolean joins) {
         boolean isAbout(ExtentHome one) {
             return one.node().equals(home) && one.incarnation().value() == homeIncarnation;
@@ -331,7 +331,7 @@ public final class Drops {
         ask(errands, space, "pull", noted, () -> use(space, requests.allowPulls(space.id(), noted)));
     }
 
-    /** Has homes promoted to which every pager of a space has copied its pages. */
+    /** Requests the promotion of homes to which every pager of a space has copied its pages. */
     private void promote(AttachedSpace space, Errands errands) {
         List<Writer> all = writersOf(space);
         List<ExtentEpoch> complete = joined(space.extents().extents().stream(), all, Writer::hasCopied);

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Requests to the coordinator that one thread begins and does not wait for, so that none waits for another one. Of the
- * same name one is under way at a time. The thread is woken when one has ended. It alone calls the methods.
+ * Requests to the coordinator that one thread begins and does not wait for, so that none waits for another. At most one
+ * request of a name is under way. The thread is woken when one has ended. It alone calls the methods.
  */
 final class Errands {
     private static final Logger log = LoggerFactory.getLogger(Errands.class);

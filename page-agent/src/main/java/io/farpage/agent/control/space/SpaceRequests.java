@@ -38,7 +38,7 @@ class SpaceRequests {
         return node;
     }
 
-    /** Of this agent. */
+    /** The incarnation of this agent. */
     final Incarnation incarnation() {
         return incarnation;
     }
@@ -48,7 +48,7 @@ class SpaceRequests {
         return coordinator.attached(node, since);
     }
 
-    /** Of the coordinator that gave the last answer. */
+    /** The epoch of the coordinator that gave the last answer. */
     Optional<Epoch> epoch() {
         return coordinator.allegiance().status().seen().map(Seen::epoch);
     }
@@ -65,7 +65,7 @@ class SpaceRequests {
         coordinator.attach(Long.toString(id), node, claim.takeover() ? request.withTakeover() : request);
     }
 
-    /** Has the exclusive attachment of an earlier incarnation of this node pass to this one. */
+    /** Transfers the exclusive attachment of an earlier incarnation of this node to this one. */
     void adopt(long id, Incarnation earlier) throws CoordinatorException {
         AttachRequest request =
                 new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.empty(), Optional.of(UNDERSTOOD));

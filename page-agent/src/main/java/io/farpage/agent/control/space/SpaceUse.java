@@ -68,7 +68,7 @@ public final class SpaceUse implements AutoCloseable {
         space.seal(mark);
     }
 
-    /** Ends the use, which has no transfer under way any more. Closing twice does nothing. */
+    /** Ends the use. Call it when no transfer of it is under way. Closing twice does nothing. */
     @Override
     public void close() {
         if (!closed) {

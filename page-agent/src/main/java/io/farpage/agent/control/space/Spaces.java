@@ -83,7 +83,7 @@ public final class Spaces implements AutoCloseable {
         boolean follow(Attached document, List<SpaceExtents> spaces);
 
         /**
-         * Uses no key of a space any more from which this node was detached: its homes have revoked them, also if the
+         * Stops using the keys of a space from which this node was detached: its homes have revoked them, also if the
          * node attaches again before the next document. Must not wait.
          */
         default void forget(long space) {}
@@ -192,7 +192,7 @@ public final class Spaces implements AutoCloseable {
      * Continues the exclusive use that an earlier process of this node has left.
      *
      * @param earlier its incarnation
-     * @return what to close after use; empty if there is no such space any more
+     * @return what to close after use; empty if the space no longer exists
      * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing
      *     has changed then
      */
@@ -364,8 +364,8 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Detaches from all spaces. Call it when no transfer of this agent can be under way any more. If the coordinator
-     * does not accept a detachment, the homes cut this node off once it is deregistered.
+     * Detaches from all spaces. Call it when no transfer of this agent can be under way. If the coordinator does not
+     * accept a detachment, the homes cut this node off once it is deregistered.
      */
     public void detachAll() {
         close();

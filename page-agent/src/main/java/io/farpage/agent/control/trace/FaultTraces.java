@@ -111,7 +111,7 @@ public final class FaultTraces implements AutoCloseable {
                 context, parent, name, Span.Kind.INTERNAL, start, Math.max(start, end), attributes, Optional.empty());
     }
 
-    /** Faults that were to be traced and found no room until this thread came. Any thread. */
+    /** Faults selected for tracing that found the ring full and were dropped. Any thread. */
     public long dropped() {
         return droppedByEnded.get()
                 + running.stream().mapToLong(FaultTrace::dropped).sum();

@@ -116,7 +116,7 @@ final class AddressSpace {
         uffd.wake(address, layout.pageBytes());
     }
 
-    /** Has the kernel send SIGBUS to threads that touch a page. */
+    /** Makes the kernel send SIGBUS to threads that touch a page. */
     Poison poison(int page) {
         long address = layout.addressOf(page);
         return address == GuestLayout.NONE ? Poison.DONE : poisonAt(address);

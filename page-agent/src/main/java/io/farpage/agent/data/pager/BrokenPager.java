@@ -6,10 +6,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Replaces a pager that threw. Its page table may be inconsistent, so no page is installed, evicted or written home any
- * more. A thread that touches a page that is not resident gets SIGBUS, never zeros; a store to a resident page that is
- * write-protected goes on. The userfaultfd stays open until the VMM has ended, since closing it would let the guest
- * read zeros. Processes that the VMM has forked are not served: their threads wait.
+ * Replaces a pager that threw. Its page table may be inconsistent, so no page is installed, evicted or written home
+ * from now on. A thread that touches a page that is not resident gets SIGBUS, never zeros; a store to a resident page
+ * that is write-protected goes on. The userfaultfd stays open until the VMM has ended, since closing it would let the
+ * guest read zeros. Processes that the VMM has forked are not served: their threads wait.
  */
 final class BrokenPager {
     private static final Logger log = LoggerFactory.getLogger(BrokenPager.class);

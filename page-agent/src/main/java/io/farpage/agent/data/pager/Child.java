@@ -47,7 +47,7 @@ abstract sealed class Child implements AutoCloseable permits PrivateChild, Share
         return false;
     }
 
-    /** Whether the address space is gone, and nothing is under way for it any more. */
+    /** Whether the address space is gone, and nothing is under way for it. */
     abstract boolean hasEnded();
 
     @Override

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Processes that the VMM or its children forked, of which the kernel tells if the VMM enabled UFFD_FEATURE_EVENT_FORK.
+ * Child processes of the VMM, and their children. The kernel reports a fork if the VMM enabled UFFD_FEATURE_EVENT_FORK.
  *
  * <p>While one of them shares the memory file, nothing is evicted: a page is write-protected for the VMM alone, so a
  * child's write would not be noticed. When the last of them has ended, every resident page counts as dirty.

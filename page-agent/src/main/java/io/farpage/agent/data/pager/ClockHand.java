@@ -14,7 +14,7 @@ final class ClockHand {
     private static final int MAX_EXAMINED = 4096;
 
     private static final int MAX_PASSED = 16 * MAX_EXAMINED;
-    /** A page whose address the search had to find counts as so many pages. */
+    /** Cost of a page whose address the search had to find, in examined pages. */
     private static final int EXAMINED_FOR_LAYOUT = 8;
 
     private final PageTable table;

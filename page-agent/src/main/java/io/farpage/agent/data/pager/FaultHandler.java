@@ -26,7 +26,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     private final ReadaheadPredictor readPredictor;
     private final ReadaheadPredictor writePredictor;
     private final WaitingFaults queue;
-    /** Has the threads that wait for a page fault again. */
+    /** Wakes the threads that wait for a page, so that they fault again. */
     private final IntConsumer faultAgain;
 
     private int fetched;

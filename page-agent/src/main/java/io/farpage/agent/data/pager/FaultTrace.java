@@ -5,9 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Faults that are to be traced: one in so many, and all that took long. The pager's thread puts their times into a ring
- * once the guest's thread was woken, and allocates nothing; one other thread takes them out. A fault that finds the
- * ring full is counted, and not traced.
+ * Faults that are traced: a sample of one in {@code oneIn}, and all that took long. The pager's thread puts their times
+ * into a ring once the guest's thread was woken, and allocates nothing; one other thread takes them out. A fault that
+ * finds the ring full is counted, and not traced.
  */
 public final class FaultTrace {
     private static final int CAPACITY = 1024;
@@ -51,7 +51,7 @@ public final class FaultTrace {
     /**
      * Which faults are traced.
      *
-     * @param oneIn of so many, one; 0: none but slow ones
+     * @param oneIn sampling interval: one fault in {@code oneIn} is traced; 0 traces slow faults only
      * @param slowNanos all that took longer
      */
     public record Sampling(int oneIn, long slowNanos) {}

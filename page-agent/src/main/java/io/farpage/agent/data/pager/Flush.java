@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Writes what a guest has left to its homes once its VMM has ended: dirty pages, and zeros where a home holds an older
- * version. The memory file outlives the VMM, and is not written to any more.
+ * version. The memory file outlives the VMM, and is no longer written to.
  *
  * <p>Each extent has its own cursor, so that a home that does not answer delays only its own pages. A failed write is
  * repeated until no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of

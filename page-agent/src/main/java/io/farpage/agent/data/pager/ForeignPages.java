@@ -26,7 +26,7 @@ final class ForeignPages {
     }
 
     /**
-     * The file has a page that is being installed. Of many, one a second is logged.
+     * The file has a page that is being installed. At most one a second is logged.
      *
      * @param state of the page before
      */

@@ -117,7 +117,7 @@ final class GuestLayout {
         return index == NONE ? NONE : byOffset[index].hostAddress() + offset - byOffset[index].offset();
     }
 
-    /** Whether nothing of it is mapped any more. */
+    /** Whether no part of it is mapped. */
     boolean isEmpty() {
         return byAddress.length == 0;
     }

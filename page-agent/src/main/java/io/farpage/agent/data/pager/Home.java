@@ -8,7 +8,7 @@ import io.farpage.agent.data.shard.SilenceClock;
  * {@link SilenceClock}, unless a method says otherwise. The shard's thread only.
  */
 final class Home {
-    /** After a page came from it other than it was sealed, other homes are preferred for so long. */
+    /** After a page came from it other than it was sealed, other homes are preferred for this time. */
     private static final long DISTRUST_NANOS = 60_000_000_000L;
 
     private final int number;
@@ -161,7 +161,7 @@ final class Home {
     }
 
     /**
-     * Whether the failure of this home is to be reported now: at first, and from time to time while it lasts.
+     * Whether the failure of this home must be reported now: at first, and from time to time while it lasts.
      *
      * @param nowNanos by the clock
      */

@@ -18,7 +18,7 @@ final class Installer {
     /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
     static final int BASE_PAGE = 4096;
 
-    /** A page that was to be mapped is not in the page cache. */
+    /** The page to map is not in the page cache. */
     static final int ABSENT = -1;
 
     private final AddressSpace memory;

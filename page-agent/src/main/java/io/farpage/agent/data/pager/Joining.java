@@ -24,7 +24,7 @@ final class Joining {
         COPYING,
         /** It has what the other homes have. */
         READY,
-        /** It has missed a WRITE or a copy, or pulls what this pager has not noted, and is to be dropped. */
+        /** It has missed a WRITE or a copy, or pulls what this pager has not noted, and must be dropped. */
         FAILED
     }
 
@@ -174,7 +174,7 @@ final class Joining {
         return origin;
     }
 
-    /** Of the extent. */
+    /** The epoch of the extent. */
     long epoch() {
         return epoch;
     }
@@ -220,7 +220,7 @@ final class Joining {
         }
     }
 
-    /** Whether the control plane is to be told of the state now: at first, and from time to time while it lasts. */
+    /** Whether the state must be reported to the control plane now: at first, and from time to time while it lasts. */
     boolean tell(long now) {
         if (told && now - toldAt < FailureDetector.REPEAT_NANOS) {
             return false;

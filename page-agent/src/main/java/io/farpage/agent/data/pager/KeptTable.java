@@ -14,10 +14,10 @@ import java.util.Optional;
 
 /**
  * What of a pager outlives its process, in memory that another process has a descriptor of: the entry of every page,
- * the batch of kernel messages that was read last, the large pages of which parts were given up, and where the memory
- * is mapped if that has changed. A process that is killed leaves both as they were after its latest store.
- * {@link #adopt} then makes them what the successor may begin with: it repeats removals that were read and not applied,
- * and asks the memory file which pages are resident.
+ * the batch of kernel messages that was read last, the large pages with parts that were given up, and where the memory
+ * is mapped if that has changed. A process that is killed leaves both as they were after its latest store. {@link
+ * #adopt} then makes them what the successor may begin with: it repeats removals that were read and not applied, and
+ * asks the memory file which pages are resident.
  *
  * <p>The order of the stores makes that safe. A page is {@link PageTable#DIRTY} before the guest may write to it,
  * {@link PageTable#HAS_REMOTE_COPY} before a WRITE of it is posted, and {@link PageTable#REMOTE} only after the last
@@ -86,7 +86,7 @@ public final class KeptTable {
         return new UffdMessages(messages.asSlice(0, CHANGE_AT));
     }
 
-    /** The large pages of which parts were given up; for one thread. */
+    /** The large pages with parts that were given up; for one thread. */
     PartialRemovals partialRemovals(long nowNanos) {
         return new PartialRemovals(messages.asSlice(CUT_AT, PartialRemovals.BYTES), nowNanos);
     }
@@ -134,8 +134,8 @@ public final class KeptTable {
     }
 
     /**
-     * Has all threads that wait fault anew: faults that the process before has read are not delivered again. Some may
-     * wait where nothing is mapped any more.
+     * Wakes all threads that wait, so that they fault again: faults that the process before has read are not delivered
+     * again. Some may wait where nothing is mapped now.
      *
      * @param regions where the memory is
      */

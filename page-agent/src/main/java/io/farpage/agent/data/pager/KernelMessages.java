@@ -196,7 +196,7 @@ final class KernelMessages {
                 if (!isDone(to)) {
                     return work;
                 }
-                // The kernel does not tell of it again: a successor applies it unless it is blanked, and it is blanked
+                // The kernel does not report it again: a successor applies it unless it is blanked, and it is blanked
                 // only after it was applied.
                 VarHandle.storeStoreFence();
                 messages.clear(event);
@@ -263,7 +263,7 @@ final class KernelMessages {
 
     /**
      * Keeps the layout for a successor. Threads have been woken: no other process knows that they wait at addresses
-     * that nothing is mapped at any more.
+     * where nothing is mapped now.
      */
     private void keepLayout() {
         if (kept != null) {
@@ -271,7 +271,10 @@ final class KernelMessages {
         }
     }
 
-    /** Whether the budget allows for so many pages. The first event of a call is always allowed. */
+    /**
+     * Charges {@code cost} pages to the budget. False if the budget is exhausted. The first event of a call is always
+     * allowed.
+     */
     private boolean affords(int cost) {
         boolean enough = cost <= budget || budget == cyclePages;
         budget = enough ? Math.max(0, budget - cost) : budget;
@@ -330,7 +333,7 @@ final class KernelMessages {
 
     /**
      * Handles a failed read. A fork for which no descriptor is free (EMFILE, ENFILE, ENOMEM) stays in the kernel's
-     * queue until one is free, and meanwhile the kernel refuses every installation. Only a descriptor that is no
+     * queue until one is free, and meanwhile the kernel refuses every installation. Only a descriptor that is not a
      * userfaultfd, or one without UFFDIO_API, can never be read.
      */
     private void failed(int errno) {

@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Pages that are lost with their home, or that their home has altered, and that a thread has asked for. The kernel is
- * told to send SIGBUS to threads that touch them, which never see zeros. The shard's thread only.
+ * Pages that are lost with their home, or that their home has altered, and that a thread has asked for. The kernel
+ * sends SIGBUS to threads that touch them, so these never see zeros. The shard's thread only.
  */
 final class LostPages {
     private static final Logger log = LoggerFactory.getLogger(LostPages.class);
@@ -44,7 +44,7 @@ final class LostPages {
         add(page);
     }
 
-    /** Marks a page as lost that came from its home other than it was sealed. Of many, one a second is logged. */
+    /** Marks a page as lost that came from its home other than it was sealed. At most one a second is logged. */
     void altered(int page) {
         PagerContext context = memory.context();
         counters.integrityFailures().add(1);

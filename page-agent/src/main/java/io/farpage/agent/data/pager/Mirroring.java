@@ -7,7 +7,7 @@ import java.time.Duration;
  * methods are called on the shard's thread, seldom, and must not wait.
  */
 public interface Mirroring {
-    /** Of a space each page of which has one home. */
+    /** The mirroring of a space whose pages have one home each. */
     Mirroring NONE = new Mirroring() {};
 
     /** The default of {@code mirror.hedge}. */
@@ -29,13 +29,13 @@ public interface Mirroring {
         return HEDGE.toNanos();
     }
 
-    /** How long a WRITE may take before its home is to be dropped. */
+    /** How long a WRITE may take before its home must be dropped. */
     default long dropNanos() {
         return DROP_AFTER.toNanos();
     }
 
     /**
-     * A home does not take WRITEs and another one does: it is to be dropped from the space.
+     * A home does not take WRITEs and another one does: it must be dropped from the space.
      *
      * @param silent whether its link is up and it does not answer
      */
@@ -59,7 +59,7 @@ public interface Mirroring {
      */
     default void copied(long firstPage, long epoch) {}
 
-    /** A home that joins has missed a page and is to be dropped. Told again while that lasts. */
+    /** A home that joins has missed a page and must be dropped. The call is repeated while that lasts. */
     default void joiningFailed(String node, long incarnation) {}
 
     /** No transfer that began under an earlier map than this revision is under way. */

@@ -1,6 +1,6 @@
 package io.farpage.agent.data.pager;
 
-/** Of memory that is never pinned: every inspection has passed. */
+/** Pins of memory that is never pinned: every inspection has passed. */
 class NoPins implements Pins {
     @Override
     public long inspect() {

@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  */
 final class OffHeap {
     /**
-     * Below this the C library's allocator is cheaper than a mapping, of which a process may have 65,530
+     * Below this the C library's allocator is cheaper than a mapping. A process may have 65,530 mappings
      * (vm.max_map_count).
      */
     private static final long MAPPED_FROM = 1 << 20;

@@ -1,10 +1,10 @@
 package io.farpage.agent.data.pager;
 
 /**
- * Counts the pages of a guest by where they are, over its address space, which is divided into parts of equal size. Of
- * a part with more than {@link #COUNTED} pages, so many are counted, evenly spaced: a census of a guest of any size
- * reads at most 8 MiB of page tables, eight entries at once. For one thread, which need not be the shard's: it reads
- * each entry as it was a moment ago.
+ * Counts the pages of a guest by where they are, over its address space, which is divided into parts of equal size. In
+ * a part with more than {@link #COUNTED} pages, {@link #COUNTED} evenly spaced pages are counted: a census of a guest
+ * of any size reads at most 8 MiB of page tables, eight entries at once. For one thread, which need not be the shard's:
+ * it reads each entry as it was a moment ago.
  */
 public final class PageCensus {
     /** Parts at most. */

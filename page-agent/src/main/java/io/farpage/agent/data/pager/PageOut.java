@@ -60,7 +60,7 @@ final class PageOut {
         return maxWriting;
     }
 
-    /** Whether so many pages are on their way to their homes that no others may follow. */
+    /** Whether the pages on their way to their homes have reached the limit. */
     boolean isFull() {
         return writing >= maxWriting;
     }
@@ -230,9 +230,9 @@ final class PageOut {
 
     /**
      * Looks whether pages that were punched out have left the file. If the kernel cannot split a huge page, it leaves
-     * zeros in the place of the page, and the guest finds them without a fault. The page is punched out once more,
-     * since what held the huge page may be gone. If zeros stay, the page is lost to the guest, which gets SIGBUS
-     * instead of them.
+     * zeros instead of the page, and the guest finds them without a fault. The page is punched out once more, since
+     * what held the huge page may be gone. If zeros stay, the page is lost to the guest, which gets SIGBUS instead of
+     * them.
      */
     private void requireGone(int first, int count) {
         int end = first + count;

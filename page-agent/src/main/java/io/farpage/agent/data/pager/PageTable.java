@@ -229,13 +229,13 @@ final class PageTable {
         }
     }
 
-    /** The most bytes outside the heap that a table of so many pages takes. */
+    /** The most bytes outside the heap that a table of {@code pages} pages takes. */
     static long bytes(int pages) {
         return (pages + 7L) & -8L;
     }
 
     /**
-     * Frees the memory of the table, unless that outlives this process. Call it when no page is looked up any more;
+     * Frees the memory of the table, unless that outlives this process. Call it after the last lookup of a page;
      * children may still inherit from it.
      */
     void discard() {
@@ -295,7 +295,7 @@ final class PageTable {
         return !partialRemovals.isEmpty() && partialRemovals.has(page);
     }
 
-    /** Pages of which parts were given up, for a time. */
+    /** Pages with parts that were given up, for a time. */
     PartialRemovals partialRemovals() {
         return partialRemovals;
     }
@@ -422,7 +422,10 @@ final class PageTable {
         return end;
     }
 
-    /** Of each byte of {@code states} the lowest bit: DIRTY is 101 in binary, ZERO is 000, and 111 is no state. */
+    /**
+     * The lowest bit of each byte of {@code states}, as a mask: DIRTY is 101 in binary, ZERO is 000, and 111 is not a
+     * state.
+     */
     private static long unsaved(long states) {
         long low = states;
         long middle = states >>> 1;

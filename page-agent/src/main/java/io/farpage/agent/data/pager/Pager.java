@@ -90,7 +90,7 @@ public final class Pager implements DutyCycle {
             @Nullable PageSeal seal,
             @Nullable KeptTable kept,
             boolean isFilledByVmm) {
-        /** Of which nothing outlives this process, and whose VMM fills no pages. */
+        /** A guest without persistent state, whose VMM fills no pages. */
         public Guest(
                 String space,
                 PageFaults uffd,
@@ -140,7 +140,7 @@ public final class Pager implements DutyCycle {
 
     /**
      * @param clock monotonic nanoseconds
-     * @param ended called once, on the shard's thread, when no transfer of this pager is under way any more
+     * @param ended called once, on the shard's thread, when the last transfer of this pager has ended
      */
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         this.ended = ended;
@@ -178,7 +178,7 @@ public final class Pager implements DutyCycle {
         }
     }
 
-    /** The most bytes outside the heap that a pager of so many pages takes. */
+    /** The most bytes outside the heap that a pager of {@code pages} pages takes. */
     public static long tableBytes(int pages) {
         return PageTable.bytes(pages);
     }

@@ -127,7 +127,7 @@ public final class PagerCounters {
         return install;
     }
 
-    /** Has faults traced from now on. Any thread. */
+    /** Starts the tracing of faults. Any thread. */
     public void traceFaults(FaultTrace into) {
         trace = into;
     }

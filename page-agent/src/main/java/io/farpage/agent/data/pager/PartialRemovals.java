@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 
 /**
- * Large pages of which the guest gave up a part a short time ago. The kernel fills that part with zeros at some moment
+ * Large pages with a part that the guest gave up a short time ago. The kernel fills that part with zeros at some moment
  * after the agent has read the message, and does so past the write protection; if the page is not in the memory file at
  * that moment, the page stays as it is. Nothing tells when it has happened. So for a time such a page counts as written
  * to and is not evicted: otherwise the guest could read the zeros, and later the bytes from before the removal.
@@ -28,7 +28,7 @@ final class PartialRemovals {
     /** Bytes of memory for the pages. */
     static final int BYTES = CAPACITY * Integer.BYTES;
 
-    /** Of each page its number and 1; 0 where none is. */
+    /** For each page, its number plus 1; 0 in an empty entry. */
     private final MemorySegment pages;
 
     private final long[] since = new long[CAPACITY];
@@ -81,7 +81,7 @@ final class PartialRemovals {
         return -1;
     }
 
-    /** Adds a page, or has its time begin anew. If the table is full, the oldest page is dropped. */
+    /** Adds a page, or restarts its time. If the table is full, the oldest page is dropped. */
     void add(int page, long nowNanos) {
         int known = index(page);
         if (known >= 0) {

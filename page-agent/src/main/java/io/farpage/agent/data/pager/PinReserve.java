@@ -31,7 +31,10 @@ final class PinReserve {
         return limit < pages && pins.mayStall() ? limit - Math.min(limit / SHARE, most) : limit;
     }
 
-    /** How many pages may become resident now, with so many resident or being fetched; 0 or less if none may. */
+    /**
+     * How many pages may become resident now, with {@code resident} pages resident or being fetched; 0 or less if none
+     * may.
+     */
     long free(int limit, long resident) {
         long free = below(limit) - resident;
         return free > 0 || !pins.isStalled() ? free : Math.min(RUN, limit - resident);

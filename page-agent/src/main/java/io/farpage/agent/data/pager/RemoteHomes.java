@@ -15,8 +15,8 @@ final class RemoteHomes {
     private final Fetcher fetcher;
     private final SilenceClock silence;
     /**
-     * By number. A home stays in the list when no extent lives there any more, since transfers with it may be under
-     * way; when none is, another one may get its number.
+     * By number. A home stays in the list when no extent lives there, since transfers with it may be under way; when
+     * none is, another one may get its number.
      */
     private final List<Home> all = new ArrayList<>();
 
@@ -143,13 +143,13 @@ final class RemoteHomes {
         return stuck;
     }
 
-    /** A transfer of so many pages has begun. */
+    /** A transfer of {@code pages} pages has begun. */
     void begin(Home with, int pages, boolean write) {
         reserved -= isWithinShare(with) ? 1 : 0;
         with.begin(pages, write);
     }
 
-    /** A transfer of so many pages has ended. */
+    /** A transfer of {@code pages} pages has ended. */
     void end(Home with, int pages, boolean write) {
         with.end(pages, write);
         reserved += isWithinShare(with) ? 1 : 0;

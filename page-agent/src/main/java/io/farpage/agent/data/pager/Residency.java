@@ -51,7 +51,7 @@ final class Residency {
         return context.isShared() && memory.protection().isSupported() && !evictionFailed;
     }
 
-    /** No page can be evicted any more. */
+    /** No page can be evicted from now on. */
     void stopEviction() {
         evictionFailed = true;
     }

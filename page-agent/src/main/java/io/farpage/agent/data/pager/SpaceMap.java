@@ -103,7 +103,7 @@ public final class SpaceMap {
         }
     }
 
-    /** As the other one, of revision 0. */
+    /** A map of revision 0. */
     public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents) {
         this(name, id, pages, pageSize, extents, 0);
     }

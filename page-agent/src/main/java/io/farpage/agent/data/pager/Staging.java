@@ -8,8 +8,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Staging memory as a guest's pager uses it: runs of frames, of which each page takes one or more. Every frame belongs
- * to a part: the READs from one home, the WRITEs to one home, or what this node copies for itself. Each part of a home
+ * Staging memory as a guest's pager uses it: runs of frames. Each page takes one frame or more. Every frame belongs to
+ * a part: the READs from one home, the WRITEs to one home, or what this node copies for itself. Each part of a home
  * that the map names is guaranteed frames. A part takes more only while the frames that are guaranteed to the others,
  * and to other pagers, stay free. The shard's thread only. Allocates nothing, but for a new home.
  */
@@ -210,7 +210,7 @@ final class Staging {
     }
 
     /**
-     * Copies pages from the exported part of the pool, of which this node is a home.
+     * Copies pages of which this node is a home from the exported part of the pool.
      *
      * @param offset within the exported part, bytes
      */

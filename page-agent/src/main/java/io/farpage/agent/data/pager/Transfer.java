@@ -23,7 +23,7 @@ final class Transfer {
     private int completed;
     private long removed;
 
-    /** Of a page with several homes. */
+    /** When the transfer of a page with several homes started. */
     private long startedAt;
 
     private int version;
@@ -304,7 +304,7 @@ final class Transfer {
         slow.twin = this;
     }
 
-    /** Ends the pair; {@code this} or the other one goes on alone. */
+    /** Ends the pair; one of the two transfers continues alone. */
     void unpair() {
         Transfer other = twin;
         twin = null;

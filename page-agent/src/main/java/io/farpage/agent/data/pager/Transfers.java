@@ -292,7 +292,7 @@ final class Transfers {
         return all[slot];
     }
 
-    /** Ends the part of a transfer that uses a slot, as soon as the device cannot access its frames any more. */
+    /** Ends the part of a transfer that uses a slot, as soon as the device can no longer access its frames. */
     void giveUp(int slot, String why) {
         fetcher.giveUp(slot, why);
     }

@@ -34,7 +34,7 @@ final class WriteProtection {
         worked = true;
     }
 
-    /** The kernel has refused to protect memory: nothing is protected any more. */
+    /** The kernel has refused to protect memory: nothing is protected from now on. */
     void disable(String why) {
         supported = false;
         log.warn("space {}: {}; nothing of it can be evicted", memory.context().space(), why);

@@ -67,7 +67,7 @@ final class WrittenHomes {
         }
     }
 
-    /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
+    /** Whether the link of a home is down, or it has not answered for the time after which it must be dropped. */
     boolean isAway(Home one) {
         return isDown(one) || isSilent(one);
     }

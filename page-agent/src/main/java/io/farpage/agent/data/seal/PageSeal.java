@@ -133,7 +133,7 @@ public final class PageSeal implements AutoCloseable {
         nonce.set(LONG, Integer.BYTES, (page << 48) | (version & ((1L << SealTable.GENERATION_SHIFT) - 1)));
     }
 
-    /** Wipes the keys. No page may be sealed or opened any more. Closing twice does nothing. */
+    /** Wipes the keys. Call it after the last page is sealed or opened. Closing twice does nothing. */
     @Override
     public void close() {
         sealing.close();

@@ -75,7 +75,7 @@ public final class SealTable implements AutoCloseable {
         }
         long address = mapped.value();
         Memory.madvise(address, bytes, Memory.MADV_DONTDUMP);
-        // SAFETY: the range has just been mapped, and is unmapped when the segment cannot be used any more.
+        // SAFETY: the range has just been mapped, and is unmapped when the segment can no longer be used.
         return MemorySegment.ofAddress(address).reinterpret(bytes, arena, whole -> Memory.munmap(address, bytes));
     }
 
@@ -108,7 +108,9 @@ public final class SealTable implements AutoCloseable {
         return entries.asSlice(first * ENTRY_BYTES, count * ENTRY_BYTES);
     }
 
-    /** Frees the memory, if it is the table's own. Nothing may use the table any more. Closing twice does nothing. */
+    /**
+     * Frees the memory, if it is the table's own. Call it after the last use of the table. Closing twice does nothing.
+     */
     @Override
     public void close() {
         if (arena != null && arena.scope().isAlive()) {

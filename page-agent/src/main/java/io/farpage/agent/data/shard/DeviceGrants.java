@@ -7,7 +7,7 @@ package io.farpage.agent.data.shard;
  * @param pulls ranges of extents that this node pulls
  */
 public record DeviceGrants(GrantedRanges attachments, GrantedRanges pulls) {
-    /** Of a peer that has granted nothing. */
+    /** The grants of a peer that has granted nothing. */
     public static final DeviceGrants NOTHING = new DeviceGrants(GrantedRanges.NOTHING, GrantedRanges.NOTHING);
 
     GrantedRanges of(KeyUse use) {

@@ -13,13 +13,13 @@ import java.util.concurrent.TimeUnit;
  *       this one completes something;
  *   <li>{@link #QUIET_NANOS}, 100 ms: a home that has completed nothing for so long does not answer; it delays its own
  *       pages only, and is asked for one page at a time;
- *   <li>{@code mirror.drop_after}, 1 s: a home of several that has completed nothing for so long is to be dropped;
- *   <li>a link that is down: its home is to be dropped at once, unless this process stood still within the last
- *       {@code mirror.drop_after} ({@link SilenceClock#hasStoodStillWithin}), since then the peer may have given the
- *       link up for that reason, and another is made; a link that is {@link PeerLink#isSwitching() switched} to
- *       another device is not down;
+ *   <li>{@code mirror.drop_after}, 1 s: a home of several that has completed nothing for this time must be dropped;
+ *   <li>a link that is down: its home must be dropped at once, unless this process stood still within the last {@code
+ *       mirror.drop_after} ({@link SilenceClock#hasStoodStillWithin}), since then the peer may have given the link up
+ *       for that reason, and another is made; a link that is {@link PeerLink#isSwitching() switched} to another device
+ *       is not down;
  *   <li>{@link #FIRST_LINK_NANOS}, 10 s: a link that was never up since the pager began has so long to come up;
- *   <li>{@link #REPEAT_NANOS}, 100 ms: while a failure lasts, it is told again after this time.
+ *   <li>{@link #REPEAT_NANOS}, 100 ms: while a failure lasts, it is reported again after this time.
  * </ul>
  *
  * <p>The shard's thread only.
@@ -31,7 +31,7 @@ public final class FailureDetector {
     /** How long a link may take to come up for the first time before its home counts as failed. */
     public static final long FIRST_LINK_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** A failure that lasts is told again after this time. */
+    /** A failure that lasts is reported again after this time. */
     public static final long REPEAT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private long answeredAt;

@@ -335,7 +335,7 @@ public final class Fetcher {
     }
 
     /**
-     * Ends a transfer that is not wanted any more: at once if nothing of it is posted, otherwise by failing its link,
+     * Ends a transfer that is no longer wanted: at once if nothing of it is posted, otherwise by failing its link,
      * since the device may still access the memory. The slot completes as any other.
      */
     public void giveUp(int slot, String why) {
@@ -346,8 +346,8 @@ public final class Fetcher {
     }
 
     /**
-     * Posts nothing of a transfer any more. What is posted may complete, and ends with its link otherwise; the link is
-     * not failed for it.
+     * Stops posting work requests of a transfer. What is posted may complete, and ends with its link otherwise; the
+     * link is not failed for it.
      */
     public void withdraw(int slot) {
         failsFast[slot] = true;

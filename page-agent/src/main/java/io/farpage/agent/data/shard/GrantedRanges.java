@@ -13,7 +13,7 @@ public final class GrantedRanges {
     /** No range. */
     public static final int NONE = -1;
 
-    /** Of a peer that has granted nothing. */
+    /** The ranges of a peer that has granted nothing. */
     public static final GrantedRanges NOTHING = new GrantedRanges(List.of());
 
     private final long[] starts;

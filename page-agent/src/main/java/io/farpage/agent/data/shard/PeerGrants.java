@@ -6,11 +6,11 @@ import java.util.Map;
  * All that one incarnation of a peer has granted to this node. Immutable.
  *
  * @param incarnation of the peer
- * @param ranges how many, each of which has a key for one device at least
+ * @param ranges number of ranges; each has a key for at least one device
  * @param byDevice the ranges as registered with each of the peer's devices, by the peer's name of the device
  */
 public record PeerGrants(long incarnation, int ranges, Map<String, DeviceGrants> byDevice) {
-    /** Of a peer that has granted nothing. */
+    /** The grants of a peer that has granted nothing. */
     public static final PeerGrants NOTHING = new PeerGrants(0, 0, Map.of());
 
     /** Copies the map. */

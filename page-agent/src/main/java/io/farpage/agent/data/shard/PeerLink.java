@@ -26,7 +26,7 @@ public final class PeerLink {
     private @Nullable Connection connection;
     private int prepared;
     private int outstanding;
-    /** Of the phase, if it is VERIFYING, SWITCHING or DRAINING. */
+    /** The deadline of the phase, if it is VERIFYING, SWITCHING or DRAINING. */
     private long deadline;
 
     private String drainReason = "";
@@ -161,7 +161,7 @@ public final class PeerLink {
         answers.markSlow();
     }
 
-    /** Whether another home is to be preferred, see {@link #markSlow}. */
+    /** Whether another home is preferred, see {@link #markSlow}. */
     public boolean isSlow() {
         return answers.isSlow();
     }
@@ -214,7 +214,7 @@ public final class PeerLink {
     }
 
     /**
-     * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is not used any more. Does
+     * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is no longer used. Does
      * nothing if the peer has granted the range with another key since.
      */
     void grantRefused(KeyUse use, long offset, int length, int rkey) {
@@ -287,12 +287,12 @@ public final class PeerLink {
         lastFailure = reason;
     }
 
-    /** Whether the queue pair may be destroyed and the control plane was not told yet. */
+    /** Whether the queue pair may be destroyed and the control plane was not notified yet. */
     boolean isDrained(long nowNanos) {
         return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - deadline > 0);
     }
 
-    /** The control plane was told to destroy the queue pair. */
+    /** The control plane was requested to destroy the queue pair. */
     void released() {
         released = true;
     }

@@ -67,7 +67,7 @@ public final class Rail {
         return failed;
     }
 
-    /** Counts a completion that tells of a failure. The shard's thread. */
+    /** Counts a completion that reports a failure. The shard's thread. */
     void failed(WcStatus status) {
         errors[status.ordinal()].add(1);
     }

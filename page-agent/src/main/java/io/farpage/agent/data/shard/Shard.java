@@ -97,7 +97,7 @@ public final class Shard {
     }
 
     /**
-     * As the other one.
+     * As {@link #newFetcher(int, long)}.
      *
      * @param use what the keys of its transfers were granted for
      */
@@ -136,7 +136,7 @@ public final class Shard {
         return rails;
     }
 
-    /** Has every completion queue signal its channel at the next completion. */
+    /** Makes every completion queue signal its channel at the next completion. */
     void arm() {
         for (int i = 0; i < rails.size(); i++) {
             Rail rail = rails.get(i);

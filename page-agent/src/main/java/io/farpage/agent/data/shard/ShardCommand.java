@@ -20,7 +20,7 @@ public sealed interface ShardCommand {
     record Destroyed(PeerLink link, long attempt) implements ShardCommand {}
 
     /**
-     * Has {@code link} use the queue pair of {@code trial}, which is up, once nothing is outstanding on its own, and
+     * Makes {@code link} use the queue pair of {@code trial}, which is up, once nothing is outstanding on its own, and
      * {@code trial} keep the old one. {@link ShardNotice.Switched} confirms it. If one of them is in the wrong state,
      * the command does nothing.
      */
@@ -30,7 +30,7 @@ public sealed interface ShardCommand {
     record AddRail(Rail rail) implements ShardCommand {}
 
     /**
-     * Removes a device's completion queue, on which the shard has no queue pair any more, and completes {@code done}.
+     * Removes a device's completion queue, on which the shard no longer has a queue pair, and completes {@code done}.
      */
     record RemoveRail(Rail rail, CompletableFuture<Void> done) implements ShardCommand {}
 

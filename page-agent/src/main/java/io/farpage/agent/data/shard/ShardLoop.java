@@ -118,7 +118,7 @@ public final class ShardLoop implements AutoCloseable {
         }
     }
 
-    /** Whether the shard is closed and none of its queue pairs can reach memory any more. Any thread. */
+    /** Whether the shard is closed and none of its queue pairs can reach memory. Any thread. */
     public boolean isClean() {
         return clean;
     }

@@ -8,8 +8,8 @@ public sealed interface ShardNotice {
     record Up(PeerLink link, long attempt) implements ShardNotice {}
 
     /**
-     * The shard posts nothing on the queue pair any more: destroy it and then send {@link ShardCommand.Destroyed}.
-     * Until then its transfers wait, since the device may still access their memory.
+     * The shard no longer posts on the queue pair: destroy it and then send {@link ShardCommand.Destroyed}. Until then
+     * its transfers wait, since the device may still access their memory.
      *
      * @param refused whether the peer or the device found a request wrong, so that the next queue pair would fail as
      *     well
@@ -21,8 +21,8 @@ public sealed interface ShardNotice {
     record Switched(PeerLink link, PeerLink trial, long attempt) implements ShardNotice {}
 
     /**
-     * The peer has refused the key that it granted for the byte at {@code offset} of its exported frames. The shard
-     * does not use that key any more; another grant may replace it.
+     * The peer has refused the key that it granted for the byte at {@code offset} of its exported frames. The shard no
+     * longer uses that key; another grant may replace it.
      *
      * @param incarnation of the peer
      * @param rkey that was refused; the peer may have granted another one since

@@ -13,7 +13,7 @@ final class WrId {
         return (long) fetcher << 48 | (long) generation << 32 | slot;
     }
 
-    /** Of the READ of a pool header; the slot is the link's number. */
+    /** The id of the READ of a pool header; the slot is the link's number. */
     static long header(char generation, int number) {
         return of(HEADER, generation, number);
     }

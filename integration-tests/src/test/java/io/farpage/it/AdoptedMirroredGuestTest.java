@@ -108,7 +108,7 @@ class AdoptedMirroredGuestTest {
         }
     }
 
-    /** Four homes, of which the guest's node is one: there is always room for a copy in place of one that was lost. */
+    /** Four homes; the guest's node is one of them: there is always room for a copy in place of one that was lost. */
     @Test
     @Tag("soak")
     @Timeout(900)
@@ -133,7 +133,7 @@ class AdoptedMirroredGuestTest {
         }
     }
 
-    /** Kills the agent, with or without a home; another home may be joining in the place of the one before. */
+    /** Kills the agent, with or without a home; another home may be joining instead of the one before. */
     private void failOnce(ShadowedRam ram, SplittableRandom random) throws Exception {
         if (random.nextInt(3) == 0) {
             succeed(ram);

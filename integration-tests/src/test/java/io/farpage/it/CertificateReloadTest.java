@@ -99,7 +99,7 @@ class CertificateReloadTest {
                 await(name + " shows its new certificate", Deadlines.LONG)
                         .until(() -> shown(certificates, port).equals(next));
             }
-            // A file that is no certificate changes nothing.
+            // A file that is not a certificate changes nothing.
             Files.writeString(certificates.file("a.pem"), "not a certificate");
             await("a logs it", Deadlines.LONG).until(() -> logged(cluster, "earlier ones stay in use"));
         }

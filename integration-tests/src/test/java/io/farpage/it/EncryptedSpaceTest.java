@@ -373,7 +373,7 @@ class EncryptedSpaceTest {
         return all;
     }
 
-    /** Waits until nothing is evicted any more. Returns the pages that are at their home alone. */
+    /** Waits until eviction has ended. Returns the pages that are at their home alone. */
     private BitSet awaitQuiet(PagedRam ram) {
         long[] last = {-1};
         await("no more evictions", Deadlines.LONG)

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** What the dashboard shows of faults and of a guest, as the test reports them in the place of agents. */
+/** What the dashboard shows of faults and of a guest, as the test reports them instead of agents. */
 @Tag("portable")
 @Tag("processes")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

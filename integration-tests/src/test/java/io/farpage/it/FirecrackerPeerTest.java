@@ -36,7 +36,7 @@ class FirecrackerPeerTest {
     private static final int PAGE = 4096;
     private static final int HUGE = 2 << 20;
 
-    /** Of 4096 bytes, in three regions: below and above the hole for devices, and one of virtio-mem. */
+    /** Pages of 4096 bytes, in three regions: below and above the hole for devices, and one of virtio-mem. */
     private static final int[] REGIONS = {1500, 700, 348};
 
     @TempDir

@@ -139,7 +139,7 @@ class KilledAgentTest {
         return atHome;
     }
 
-    /** The memory of a space as its home has it, once the coordinator knows that the agent which used it is no more. */
+    /** The memory of a space as its home has it, once the coordinator knows that the agent which used it has ended. */
     private static byte[] homes(String space) {
         Answer answer = await("the end of the dead agent's use of " + space, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))

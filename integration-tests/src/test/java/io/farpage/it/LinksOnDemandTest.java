@@ -60,7 +60,7 @@ class LinksOnDemandTest {
         return Map.of("link.mode", mode, "link.grace", "100ms", "fetch.deadline", DEADLINE);
     }
 
-    /** Starts agents of one mode, in the place of those with their ids, which are killed before. */
+    /** Kills the agents with these ids and starts agents of one mode instead. */
     private void start(String mode, String... nodes) throws Exception {
         Map<String, String> before = new HashMap<>();
         for (String node : nodes) {

@@ -326,7 +326,7 @@ class MigrationLatencyTest {
                 .orElseThrow();
     }
 
-    /** Of the mean of the values. */
+    /** The standard error of the mean of the values. */
     private static double standardError(List<Double> values) {
         double mean = values.stream().mapToDouble(value -> value).average().orElseThrow();
         double squares = values.stream()

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A guest each page of which has two homes among three, while homes are killed or stand still. */
+/** A guest whose pages each have two homes among three, while homes are killed or stand still. */
 @NeedsUserfaultfd
 class MirroredHomesTest {
     private static final int PAGE = 4096;

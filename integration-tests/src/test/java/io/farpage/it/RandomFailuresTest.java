@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A guest whose threads compare every page that they read, while homes, links, the coordinator and the guest's agent
- * fail in an order that a seed decides. {@code -Dfarpage.seed=N} repeats it, {@code -Dfarpage.failures=N} has so many
+ * fail in an order that a seed decides. {@code -Dfarpage.seed=N} repeats it, {@code -Dfarpage.failures=N} has {@code N}
  * failures, and {@code -Dfarpage.kinds=KILL_HOME,STOP_HOME} draws from these alone.
  */
 @NeedsUserfaultfd
@@ -51,7 +51,7 @@ class RandomFailuresTest {
     private static final int HALF = PAGES / 2;
     private static final int LIMIT = 128;
     private static final int THREADS = 3;
-    /** Of each failure of a soak: 500 failures compare 10^7 pages. */
+    /** Pages that are compared for each failure of a soak: 500 failures compare 10^7 pages. */
     private static final int COMPARED = 20_000;
 
     private static final List<String> HOMES = List.of("b", "c", "d", "e");

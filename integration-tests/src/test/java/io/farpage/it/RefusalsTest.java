@@ -182,7 +182,7 @@ class RefusalsTest {
         return program.err().lines().toList();
     }
 
-    /** Cells that can be had at once come first: meanwhile those with deadlines get on. */
+    /** Cells that are available at once come first: meanwhile those with deadlines get on. */
     static List<Cell> cells() {
         return DocumentedRefusals.cells().stream()
                 .collect(Collectors.partitioningBy(cell -> cell.attempt().endsWith("not complete")))

@@ -69,7 +69,7 @@ class StandbyTest {
 
     @AfterEach
     void end() throws IOException {
-        // A successor that an upgrade has started is no child of this process.
+        // A successor that an upgrade has started is not a child of this process.
         ProcessHandle.of(Standby.look(keeper.socket()).agent()).ifPresent(ProcessHandle::destroyForcibly);
         cluster.close();
         keeper.close();
@@ -143,7 +143,7 @@ class StandbyTest {
         }
     }
 
-    /** Of several standbys one is the agent, and each process that was killed is started again as a standby. */
+    /** One of several standbys becomes the agent, and each process that was killed is started again as a standby. */
     @Test
     @Tag("soak")
     @Timeout(900)

@@ -193,7 +193,7 @@ class TracesTest {
         return collector.spans().stream().filter(each -> each.isBelow(fault)).toList();
     }
 
-    /** Has a guest fault until it has used all its memory twice. Returns how many faults fetched a page. */
+    /** Makes a guest fault until it has used all its memory twice. Returns how many faults fetched a page. */
     private long fault(Cluster two) throws Exception {
         Guests guests = new Guests(two, "a", "b");
         Path socket = directory.resolve("vmm");

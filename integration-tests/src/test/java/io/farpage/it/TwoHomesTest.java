@@ -30,7 +30,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A guest whose pages live on two nodes, one of which is killed or stands still. */
+/** A guest whose pages live on two nodes. One of the nodes is killed or stands still. */
 @NeedsUserfaultfd
 @Tag("soak")
 class TwoHomesTest {
@@ -196,7 +196,7 @@ class TwoHomesTest {
                 assertEquals("", wrong.get());
             } finally {
                 cluster.process("b").process().resume();
-                // Before the memory goes: none of them may touch it any more.
+                // Before the memory goes: none of them may touch it from now on.
                 for (Thread thread : stuck) {
                     Deadlines.join("a page of b", Deadlines.LONG, thread);
                 }

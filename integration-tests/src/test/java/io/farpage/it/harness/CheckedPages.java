@@ -183,14 +183,14 @@ public final class CheckedPages implements AutoCloseable {
         return compared.get();
     }
 
-    /** Waits for so many more accesses, none of which may find a fault. */
+    /** Waits for {@code more} further accesses. None of them may find a fault. */
     public void awaitAccesses(long more) {
         long goal = sum() + more;
         await(more + " more accesses", Deadlines.LONG).until(() -> sum() >= goal || !faults().isEmpty());
         assertEquals(List.of(), faults());
     }
 
-    /** Waits until each thread has made so many more accesses; pages may be lost. */
+    /** Waits until each thread has made {@code more} further accesses; pages may be lost. */
     public void awaitEachThread(long more) {
         long[] goals =
                 LongStream.range(0, step).map(i -> accesses.get((int) i) + more).toArray();
@@ -201,7 +201,7 @@ public final class CheckedPages implements AutoCloseable {
         assertEquals(List.of(), wrong());
     }
 
-    /** Waits until so many more pages have been compared; pages may be lost. */
+    /** Waits until {@code more} further pages have been compared; pages may be lost. */
     public void awaitCompared(long more) {
         long goal = compared() + more;
         await(more + " more pages compared", Deadlines.LONG.multipliedBy(4))
@@ -223,12 +223,12 @@ public final class CheckedPages implements AutoCloseable {
         return latencies.getIntervalHistogram();
     }
 
-    /** Has the threads only read from now on. */
+    /** Makes the threads only read from now on. */
     public void readOnly() {
         readOnly = true;
     }
 
-    /** Has the threads end after the access that each of them makes now, and does not wait for that. */
+    /** Makes the threads end after the access that each of them makes now, and does not wait for that. */
     public void cease() {
         stopping = true;
     }

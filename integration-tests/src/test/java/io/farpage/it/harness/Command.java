@@ -50,7 +50,7 @@ public record Command(int code, String out, String err) {
         return new Command(code, out.toString(), err.toString());
     }
 
-    /** The same, if the command has done what it was to do. */
+    /** The same, if the command succeeded. */
     public Command done() {
         if (code != 0) {
             throw new AssertionError("exit code " + code + "\n" + out + err);

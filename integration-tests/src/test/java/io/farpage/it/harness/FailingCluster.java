@@ -48,7 +48,7 @@ public final class FailingCluster implements AutoCloseable {
     public FailingCluster(List<String> homes, String exported, Set<String> kept, Path sockets) {
         this.homes = List.copyOf(homes);
         try {
-            // Below what the guest has: its own node is no home.
+            // Below what the guest has: its own node is not a home.
             prepare(AGENT, "2MiB", kept, sockets);
             homes.forEach(home -> prepare(home, exported, kept, sockets));
             settings.forEach(cluster::launchAgent);
@@ -121,7 +121,7 @@ public final class FailingCluster implements AutoCloseable {
         return all;
     }
 
-    /** Has something fail. */
+    /** Makes something fail. */
     public void begin(Failure failure, String node) throws CoordinatorException {
         switch (failure) {
             case KILL_HOME, KILL_AGENT -> cluster.process(node).process().kill();
@@ -139,7 +139,7 @@ public final class FailingCluster implements AutoCloseable {
         }
     }
 
-    /** Has it recover. */
+    /** Makes it recover. */
     public void end(Failure failure, String node) throws CoordinatorException {
         switch (failure) {
             case KILL_HOME, KILL_AGENT -> cluster.launchAgent(node, required(settings, node));

@@ -185,7 +185,7 @@ public final class ForeignNode implements AutoCloseable {
     /**
      * Links with a home.
      *
-     * @param port of this machine that is connected to in the place of the home's
+     * @param port of this machine that is connected to instead of the home's
      */
     public void link(String home, OptionalInt port) throws CoordinatorException {
         QueuePair fresh = linkLater(home);
@@ -204,7 +204,7 @@ public final class ForeignNode implements AutoCloseable {
         fresh.modifyToRts();
     }
 
-    /** Offers a home a link that the home is to refuse. */
+    /** Offers a home a link that the home must refuse. */
     public void offer(String home) throws CoordinatorException {
         var _ = offer(linkLater(home), home);
     }

@@ -45,7 +45,7 @@ public final class Forwarder implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + listener.getLocalPort());
     }
 
-    /** Forwards nothing any more until {@link #heal}. */
+    /** Stops forwarding until {@link #heal}. */
     public void cut() {
         set(true, false);
     }

@@ -70,7 +70,7 @@ public final class Guests {
                 .until(() -> status(space), now -> now.get("state").asString().equals(state));
     }
 
-    /** Waits until so many more pages were fetched. */
+    /** Waits until {@code more} further pages were fetched. */
     public void awaitFaults(String space, int more) {
         int before = status(space).get("fetchedFaults").asInt();
         await(more + " more faults", TIMEOUT)
@@ -78,7 +78,7 @@ public final class Guests {
                 .until(() -> status(space).get("fetchedFaults").asInt() >= before + more);
     }
 
-    /** Waits until so many more pages were evicted, and then for a moment that is random. */
+    /** Waits until {@code more} further pages were evicted, and then for a moment that is random. */
     public void awaitEvictions(String space, int more, SplittableRandom random) {
         int before = evictions(space);
         await(more + " evictions", TIMEOUT.multipliedBy(2))

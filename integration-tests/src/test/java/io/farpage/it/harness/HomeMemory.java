@@ -13,7 +13,7 @@ import java.util.List;
 
 /** What a home has of a space, through its process' memory: as the home's root sees it, and may change it. */
 public final class HomeMemory implements AutoCloseable {
-    /** A pool's exported frames begin so many bytes behind its header page. */
+    /** Distance of a pool's exported frames from its header page, bytes. */
     private static final long EXPORTED_AFTER_HEADER = 2 << 20;
 
     private final RandomAccessFile memory;

@@ -9,7 +9,7 @@ public final class JvmCommands {
     private JvmCommands() {}
 
     /**
-     * Has a JVM collect its garbage, all of it, as System.gc() does there, and waits until it has.
+     * Runs a full garbage collection in a JVM, as System.gc() does there, and waits for its end.
      *
      * @return false if it has ended
      * @throws AssertionError if the collection does not end

@@ -50,7 +50,7 @@ final class MappedChunks {
         return addresses.length();
     }
 
-    /** Has the address of a page used while it does not move. */
+    /** Runs an action with the address of a page, which does not move during that. */
     void use(int page, LongConsumer use) {
         int chunk = page / PAGES;
         locks[chunk].readLock().lock();
@@ -86,7 +86,7 @@ final class MappedChunks {
         }
     }
 
-    /** Unmaps a chunk that no thread uses any more. */
+    /** Unmaps a chunk that no thread uses. */
     void unmap(int chunk) {
         Memory.munmap(addresses.get(chunk), bytes());
     }

@@ -11,12 +11,12 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * before. One thread writes a page; any may check.
  */
 public final class PageVersions {
-    /** Given up: reads as zeros, but nobody but the agent need know. */
+    /** Given up: reads as zeros, but only the agent need know. */
     private static final long REMOVED = -1;
 
     private final AtomicLongArray before;
     private final AtomicLongArray now;
-    /** Of each page whether the version before has zeros in the {@link #isPart part}. */
+    /** For each page, whether the version before has zeros in the {@link #isPart part}. */
     private final AtomicIntegerArray isCut;
 
     PageVersions(int pages) {
@@ -69,7 +69,7 @@ public final class PageVersions {
         return now.get(page) == REMOVED || before.get(page) == REMOVED;
     }
 
-    /** Whether a page holds something that could not be had from nowhere. */
+    /** Whether a page holds something that has no possible source. */
     public boolean isSomething(int page) {
         return now.get(page) > 0 && before.get(page) > 0;
     }

@@ -31,12 +31,12 @@ public final class PagedRam implements AutoCloseable {
         return handOver(socket, pages, 1);
     }
 
-    /** As {@link #handOver(Path, int)}, in so many parts, each with a userfaultfd of its own. */
+    /** As {@link #handOver(Path, int)}, in {@code parts} parts, each with a userfaultfd of its own. */
     public static PagedRam handOver(Path socket, int pages, int parts) {
         return handOver(socket, GuestMemory.Backing.MEMFD, pages, parts);
     }
 
-    /** Hands memory of a kind over to the agent that listens at {@code socket}, in so many parts. */
+    /** Hands memory of a kind over to the agent that listens at {@code socket}, in {@code parts} parts. */
     public static PagedRam handOver(Path socket, GuestMemory.Backing backing, int pages, int parts) {
         GuestMemory memory = GuestMemory.map(backing, (long) pages * backing.pageBytes());
         try {
@@ -54,14 +54,14 @@ public final class PagedRam implements AutoCloseable {
     }
 
     /**
-     * Has the kernel write a page, with that of a file. Returns the bytes written, or -errno: -EFAULT if the page is
+     * Makes the kernel write a page, with that of a file. Returns the bytes written, or -errno: -EFAULT if the page is
      * lost. Any thread.
      */
     public long copyIn(int page, MemoryFile source, long offset) {
         return source.read(offset, address(page), memory.pageBytes());
     }
 
-    /** Has the kernel read a page. Returns the bytes read, or -errno: -EFAULT if the page is lost. Any thread. */
+    /** Makes the kernel read a page. Returns the bytes read, or -errno: -EFAULT if the page is lost. Any thread. */
     public long copyOut(int page, MemorySegment to) {
         Errno errno = Errno.ofThread();
         try (MemoryFile sink = MemoryFile.create("sink", memory.pageBytes())) {

@@ -56,7 +56,7 @@ public final class Recorder implements AutoCloseable {
         }
     }
 
-    /** The server has ended the connection: nothing of the client is awaited any more. */
+    /** The server has ended the connection: nothing of the client is awaited from now on. */
     private static void shut(Socket client) {
         try {
             client.close();

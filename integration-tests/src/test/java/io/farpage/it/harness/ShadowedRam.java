@@ -162,7 +162,7 @@ public final class ShadowedRam implements AutoCloseable {
                         pause -> pause > 0);
     }
 
-    /** Has the threads do nothing more, and waits until each has ended or stands still. The agent is dead by now. */
+    /** Stops the threads, and waits until each has ended or stands still. The agent is dead by now. */
     public void stop() {
         stopping = true;
         for (int i = 0; i < threads.size(); i++) {

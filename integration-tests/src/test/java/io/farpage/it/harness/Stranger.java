@@ -97,12 +97,12 @@ public final class Stranger implements AutoCloseable {
         return this;
     }
 
-    /** Sends text as Latin-1. A connection that the server has ended is no failure. */
+    /** Sends text as Latin-1. A connection that the server has ended is not a failure. */
     public Stranger say(String text) {
         return say(text.getBytes(StandardCharsets.ISO_8859_1));
     }
 
-    /** Sends bytes. A connection that the server has ended is no failure. */
+    /** Sends bytes. A connection that the server has ended is not a failure. */
     public Stranger say(byte[] bytes) {
         try {
             out.write(bytes);

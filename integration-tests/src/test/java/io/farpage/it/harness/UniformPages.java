@@ -70,7 +70,7 @@ public final class UniformPages implements AutoCloseable {
         }
     }
 
-    /** Waits until all pages were written so many times. */
+    /** Waits until all pages were written {@code rounds} times. */
     public void awaitRounds(int rounds) {
         await(rounds + " rounds", Deadlines.LONG).until(() -> written.get() >= (long) rounds * pages);
     }

@@ -115,7 +115,7 @@ final class DoctorCommandTest {
 
         String detail = line.get("detail").asString();
         assertTrue(detail.startsWith("can be opened, features 0x"), detail);
-        // MISSING_SHMEM came with Linux 4.11: whoever has /dev/userfaultfd (6.1) has it.
+        // MISSING_SHMEM came with Linux 4.11: a kernel with /dev/userfaultfd (6.1) has it.
         long features = Long.parseLong(detail.replaceAll(".*0x([0-9a-f]+).*", "$1"), 16);
         assertEquals(1, features >>> 5 & 1, detail);
     }

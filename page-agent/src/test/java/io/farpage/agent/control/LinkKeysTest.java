@@ -40,7 +40,7 @@ import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two agents derive one secret for their link, and nobody else derives it. */
+/** Two agents derive one secret for their link, and no other agent derives it. */
 final class LinkKeysTest {
     @TempDir
     Path directory;

@@ -122,7 +122,7 @@ final class FakeHost {
         for (int index = 2; index < 40; index++) {
             write("/sys/class/infiniband/rxe0/ports/1/gids/" + index, ZERO);
         }
-        // Beyond a run of empty entries nobody looks: with 1024 of them that is the point.
+        // The doctor does not look beyond a run of empty entries: with 1024 of them that is the point.
         gid("rxe0", 40, "0000:0000:0000:0000:0000:ffff:0a00:0206", "RoCE v2", "eth0");
         return this;
     }

@@ -423,7 +423,8 @@ final class PageTable {
     }
 
     /**
-     * The lowest bit of each byte of {@code states}, as a mask: DIRTY is 101 in binary, ZERO is 000, and 111 is not a
+     * A mask with the lowest bit of each byte of {@code states} whose page is not saved at its home: it is DIRTY, is
+     * ZERO with an older copy at the home, or is being written. DIRTY is 101 in binary, ZERO is 000, and 111 is not a
      * state.
      */
     private static long unsaved(long states) {

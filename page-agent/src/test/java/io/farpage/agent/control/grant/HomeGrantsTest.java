@@ -114,7 +114,7 @@ final class HomeGrantsTest {
                 new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME)), transports);
     }
 
-    /** The guest is attached, and is to be cut off. */
+    /** The guest is attached, and must be cut off. */
     private Hosted fenced() {
         return hosted(extent(0, POOL_BYTES / PAGE, 0))
                 .withFences(List.of(new Fence("home", HOME, 1, "guest", GUEST, false)));

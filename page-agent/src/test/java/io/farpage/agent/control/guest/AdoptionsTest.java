@@ -250,7 +250,7 @@ final class AdoptionsTest {
         assertEquals(1, guests.traced().size());
     }
 
-    /** What the coordinator cannot do now is no refusal of the guest, whose threads would stay stopped. */
+    /** What the coordinator cannot do now is not a refusal of the guest, whose threads would stay stopped. */
     @Test
     void shouldTryAgainWhenStoreOfCoordinatorFails() {
         between.refuse("/api/v1/spaces/" + space + "/attachments/g", 3);

@@ -52,7 +52,7 @@ class HandoffFuzzTest {
         }
     }
 
-    /** It lies within its slice, and so the slice within the space, and nobody else has its pages. */
+    /** It lies within its slice, and so the slice within the space, and no other region has its pages. */
     private static void check(GuestRegion region, Slice slice, boolean[] taken) {
         assertTrue(region.offset() >= 0 && region.length() > 0, region.toString());
         assertTrue(region.end() <= (long) slice.pages() * PAGE, region + " in " + slice);

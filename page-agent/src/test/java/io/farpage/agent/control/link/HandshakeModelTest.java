@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Two sides and a board to publish on, run step by step in random order: looking, creating and publishing are separate
- * moments, links fail, either may start, and they have different numbers of shards. Once nothing fails any more the two
- * must end up connected to each other, and soon.
+ * moments, links fail, either may start, and they have different numbers of shards. Once the failures have ended, the
+ * two must end up connected to each other, and soon.
  */
 final class HandshakeModelTest {
     private static final int RUNS = 20_000;

@@ -123,7 +123,7 @@ final class LinkNode implements AutoCloseable {
         return transports.devices().getFirst();
     }
 
-    /** Has the shard read a page of {@code home} over the link. */
+    /** Makes the shard read a page of {@code home} over the link. */
     void read(LinkNode home) {
         session.grant(home.grants());
         fetcher.read(

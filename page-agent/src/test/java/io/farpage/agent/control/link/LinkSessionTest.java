@@ -73,7 +73,7 @@ final class LinkSessionTest {
         }
     }
 
-    /** Has shards that release a queue pair stop waiting for what is outstanding on it. */
+    /** Makes shards that release a queue pair stop waiting for what is outstanding on it. */
     private void endDraining() {
         a.step();
         b.step();

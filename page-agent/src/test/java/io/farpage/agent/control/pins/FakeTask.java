@@ -50,7 +50,7 @@ final class FakeTask {
         return this;
     }
 
-    /** A descriptor of which fdinfo is gone, as it is if it is closed between two looks. */
+    /** A descriptor without fdinfo, as after a close between two looks. */
     FakeTask closing(int number) throws IOException {
         Files.delete(info(number));
         return this;

@@ -193,7 +193,7 @@ class KeptTableTest {
         assertEquals(BASE, addressOf(successor(), 0));
     }
 
-    /** Of a thread that waits at the old address, a successor knows nothing. */
+    /** A successor does not know of a thread that waits at the old address. */
     @Test
     void shouldWakeThreadsWhereTheyWaitWhenMemoryIsMoved() {
         handle(to -> to.move(BASE, AWAY, PAGE));

@@ -4,12 +4,12 @@ package io.farpage.agent.data.pager;
 public final class TracedFaults {
     private final PagerCounters counters = new PagerCounters();
 
-    /** Of the pager. */
+    /** The counters of the pager. */
     public PagerCounters counters() {
         return counters;
     }
 
-    /** Has the pager end a fault. */
+    /** Makes the pager end a fault. */
     public void record(int page, long seenAt, long arrivedAt, long endedAt) {
         counters.recordFault(page, seenAt, arrivedAt, endedAt);
     }

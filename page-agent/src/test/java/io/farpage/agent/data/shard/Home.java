@@ -85,7 +85,7 @@ final class Home implements AutoCloseable {
         return GrantedRanges.of(List.of(new GrantedRanges.Range(0, exported.length(), exported.address(), rkey)));
     }
 
-    /** Has the region of the exported frames deregistered, and then registered anew. */
+    /** Deregisters the region of the exported frames, and registers it anew. */
     void renewExported() {
         exported.close();
         exported = device().export(0, BYTES);

@@ -198,9 +198,9 @@ public final class Engine {
     }
 
     /**
-     * Has something happen later.
+     * Schedules an action.
      *
-     * @param node that does it, when it runs; null for what is no process, such as the network
+     * @param node that does it, when it runs; null if the action belongs to no process, such as one of the network
      */
     public Timer at(long time, @Nullable Node node, Runnable action) {
         Timer timer = new Timer(time, sequence++, node, action);

@@ -180,7 +180,7 @@ final class Agent {
         world.invariants().limit(limit);
     }
 
-    /** Has the pager look after its guest, as a thread beside the duty cycles does, with calls into the kernel. */
+    /** Makes the pager look after its guest, as a thread beside the duty cycles does, with calls into the kernel. */
     void probe() {
         try {
             pager().probe();

@@ -77,20 +77,21 @@ final class Host {
         return mayPoison.test(page);
     }
 
-    /** The next installation gets memory for so many pages only. */
+    /** The next installation gets memory for {@code pages} pages only. */
     void starve(int pages) {
         memoryFor = pages;
     }
 
     /**
-     * Whether the installation under way gets memory for so many pages, while so many are in the page cache already.
+     * Whether the installation under way gets memory for {@code pages} pages, while {@code cached} are in the page
+     * cache already.
      */
     boolean hasMemoryFor(int pages, int cached) {
         boolean isScarce = setup.has(Feature.SCARCE_MEMORY) && cached >= Math.max(1, setup.limit() / 2);
         return !isScarce && memoryFor >= pages;
     }
 
-    /** An installation has ended: memory is not short any more. */
+    /** An installation has ended: memory is no longer short. */
     void feed() {
         memoryFor = UNLIMITED;
     }

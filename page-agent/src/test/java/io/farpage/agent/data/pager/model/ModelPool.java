@@ -65,7 +65,7 @@ final class ModelPool {
         return of.pool.stagingFrames().available() / of.framesPerPage;
     }
 
-    /** Makes the pool as new, with as many staging frames to be had as the setup says. */
+    /** Makes the pool as new, with the free staging frames that the setup says. */
     static void reset(Setup setup) {
         of(setup).reset(setup.frames());
     }

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Brings a world to its end: no failure is injected any more, transfers and threads come to rest, and the guest ends.
+ * Brings a world to its end: no further failure is injected, transfers and threads come to rest, and the guest ends.
  * While a home is silent or lost, all pages and threads that do not need it must come to rest.
  */
 final class Quiescence {
@@ -171,11 +171,11 @@ final class Quiescence {
 
     /**
      * Whether every page that counts as lost is poisoned, and no other, so that no later reader waits. The agent may
-     * need some duty cycles for that although no thread waits any more. A page that is found to be lost while it is
-     * prefetched is poisoned in the next cycle, and the kernel carries a removal of several pages out, which removes
-     * the poison, before the whole removal is in the agent's table. A thread that reads in between waits for these
-     * cycles, and the shard may not sleep before them. A successor of an agent that was killed before it poisoned a
-     * page does that when a thread touches the page.
+     * need some duty cycles for that although no thread waits. A page that is found to be lost while it is prefetched
+     * is poisoned in the next cycle, and the kernel carries a removal of several pages out, which removes the poison,
+     * before the whole removal is in the agent's table. A thread that reads in between waits for these cycles, and the
+     * shard may not sleep before them. A successor of an agent that was killed before it poisoned a page does that when
+     * a thread touches the page.
      */
     private boolean areLostPagesPoisoned() {
         if (world.setup.has(Feature.NO_POISON)

@@ -13,10 +13,10 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO, Kind.DISCARD
     };
 
-    /** How often a guest that reads directly does so: once in so many operations. */
+    /** A guest that reads directly does so once in this number of operations. */
     private static final int DIRECT_ONE_IN = 5;
 
-    /** How often a guest gives up parts of large pages: once in so many operations. */
+    /** A guest gives up parts of large pages once in this number of operations. */
     private static final int PART_ONE_IN = 5;
 
     private static final int TROUBLES = 19;
@@ -24,10 +24,10 @@ final class RandomSchedule implements Schedule {
     private final SplittableRandom random;
     private final List<Step> chosen = new ArrayList<>();
     private final int steps;
-    /** Failures are injected once in so many steps. */
+    /** Failures are injected once in this number of steps. */
     private final int peace;
 
-    /** An agent that has a successor is killed once in so many steps, as long as it may be. */
+    /** An agent that has a successor is killed once in this number of steps, as long as it may be. */
     private final int killOneIn;
 
     private final long cycleNanos;

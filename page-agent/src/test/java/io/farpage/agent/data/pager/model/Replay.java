@@ -64,8 +64,8 @@ final class Replay implements Schedule {
     /**
      * Runs a schedule; throws what it finds.
      *
-     * @throws IllegalArgumentException if one of its steps does not apply any more: the schedule would not find the
-     *     fault again that it once found
+     * @throws IllegalArgumentException if one of its steps no longer applies: the schedule would not find the fault
+     *     again that it once found
      */
     static void run(Setup setup, long cycleNanos, List<Step> steps) {
         Replay replay = new Replay(cycleNanos, steps);

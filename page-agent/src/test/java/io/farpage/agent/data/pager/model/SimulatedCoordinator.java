@@ -48,7 +48,7 @@ final class SimulatedCoordinator {
 
         @Override
         public long repairBytesPerSecond() {
-            // Of several homes that may fail meanwhile, half the worlds copy a page in milliseconds.
+            // Several homes may fail during a copy, so half the worlds copy a page in milliseconds.
             return setup.slots() % 2 == 0 ? 1L << 40 : setup.pageBytes() * 200L;
         }
 
@@ -87,7 +87,7 @@ final class SimulatedCoordinator {
     }
 
     /**
-     * A home was started anew with empty memory: it is no home any more, or, if it was the last, its pages are lost.
+     * A home was started anew with empty memory: it is no longer a home, or, if it was the last, its pages are lost.
      */
     void lose(int home) {
         fabric.lose(home);
@@ -147,7 +147,7 @@ final class SimulatedCoordinator {
 
     /**
      * Passes the attachment on when the homes have cut the killed process off. Before, it may have carried out a
-     * promotion that the process has asked for, and dropped a home whose lease has run out. No home joins any more, and
+     * promotion that the process has asked for, and dropped a home whose lease has run out. No further home joins, and
      * frames of dropped homes are reused.
      */
     void passOn(Step kill) {

@@ -151,7 +151,7 @@ final class SimulatedHome {
         fail();
     }
 
-    /** The coordinator has found that this home was started anew: it is none any more. */
+    /** The coordinator has found that this home was started anew: it is no longer a home. */
     void leave() {
         membership = Membership.FREE;
         network.joins(false);
@@ -195,7 +195,7 @@ final class SimulatedHome {
         return membership == Membership.FREE && !isLost;
     }
 
-    /** In the beginning it is no home. */
+    /** At the beginning it is not a home. */
     void stayAway() {
         membership = Membership.FREE;
         network.reuse();

@@ -21,7 +21,7 @@ import java.util.Deque;
  *       the event was read. Only after that does the caller remove the pages, without another event.
  *   <li>COPY and ZEROPAGE are refused with ENOENT where a range is not within one mapping.
  *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes threads that wait for the pages before it.
- *   <li>A read takes faults before events, and a fault that was woken is not read any more.
+ *   <li>A read takes faults before events, and a fault that was woken is no longer read.
  *   <li>A fork copies what is mapped and what is protected. Until the agent has read the event, installations are refused as for a removal.
  *   <li>Private memory is copied by a fork; what one process stores, gives up or gets installed afterwards, the other does not see.
  *   <li>Large pages are hugetlbfs pages: no ZEROPAGE, EEXIST where no hugepage is left, and no mapping that is split within a page. MADV_REMOVE

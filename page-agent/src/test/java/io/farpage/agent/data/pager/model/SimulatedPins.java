@@ -15,7 +15,7 @@ final class SimulatedPins implements Pins {
     private final boolean slow;
     private final Supplier<List<GuestThread>> threads;
     /**
-     * Of the inspection under way: threads that were in a direct read when it began, and which read of theirs that was.
+     * The inspection under way: threads that were in a direct read when it began, and which read of theirs that was.
      */
     private final Map<GuestThread, Integer> pinning = new HashMap<>();
 

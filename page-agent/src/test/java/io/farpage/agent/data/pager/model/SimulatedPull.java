@@ -17,7 +17,7 @@ final class SimulatedPull {
         this.pages = pages;
     }
 
-    /** Of a home that does not join. */
+    /** The pull of a home that does not join. */
     static SimulatedPull none() {
         return new SimulatedPull(SpaceMap.Pull.NONE, 0);
     }

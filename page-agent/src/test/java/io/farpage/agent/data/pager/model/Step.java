@@ -74,7 +74,7 @@ record Step(Kind kind, int first, int second) {
         RESIZE('m'),
         /** The kernel unmaps a page of the guest, and keeps it in the page cache or in swap. */
         RECLAIM('k'),
-        /** The kernel has memory for so many pages only in the next installation. */
+        /** The kernel has memory for the given number of pages only in the next installation. */
         STARVE('o'),
         /** The VMM's mapping is split before a page, as mprotect(2) of what is behind does, or grows together there. */
         SPLIT('s'),

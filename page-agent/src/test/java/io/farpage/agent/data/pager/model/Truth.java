@@ -142,7 +142,7 @@ final class Truth {
         return removal;
     }
 
-    /** The call returns: earlier versions must not be read any more. */
+    /** The call returns: earlier versions must not be read from now on. */
     void removed(Removal removal) {
         removals.remove(removal);
         for (int page = removal.first; page < removal.first + removal.count; page++) {

@@ -23,10 +23,10 @@ final class World {
     /** A duty cycle that finds work. */
     static final long SHORT_NANOS = 20_000;
 
-    /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
+    /** Longer than the agent pauses when something is not available at the moment. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
-    /** After so many duty cycles a shard has read its clock. */
+    /** Duty cycles after which a shard has read its clock. */
     private static final int CYCLES_TO_HOUSEKEEPING = 65;
 
     final Setup setup;

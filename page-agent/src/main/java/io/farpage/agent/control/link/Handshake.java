@@ -4,22 +4,27 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Decides the next step of the link to one peer. A pure function without clock or I/O, so that tests can run every interleaving.
+ * Decides the next step of the link to one peer. A pure function without clock or I/O, so that tests can run every
+ * interleaving.
  *
- * <p>Each side publishes, toward the other, an <em>offer</em>: its queue pairs' endpoints under a random attempt number and, once it
- * has connected them, which attempt of the peer they answer. The rules:
+ * <p>Each side publishes, toward the other, an <em>offer</em>: its queue pairs' endpoints under a random attempt number
+ * and, once it has connected them, which attempt of the peer they answer. The rules:
  *
  * <ul>
- *   <li>An offer may be connected to if it answers nothing and was not connected to before, or if it answers the very attempt that one has
- *       on offer. So an offer that the peer has long since used for a link that died is never taken for a fresh one.
- *   <li>A side that is connected and sees the peer publish another attempt disconnects: the link is dead on the peer's side.
- *   <li>A side without an offer answers the peer's if that is fresh, and otherwise publishes its own when it wants a link.
- *   <li>A side with more shards than the peer's offer has queue pairs cannot connect to it, and publishes its own; the peer connects to that
- *       with as many queue pairs as it asks for.
+ *   <li>An offer may be connected to if it answers nothing and was not connected to before, or if it answers the very
+ *       attempt that one has on offer. So an offer that the peer has long since used for a link that died is never
+ *       taken for a fresh one.
+ *   <li>A side that is connected and sees the peer publish another attempt disconnects: the link is dead on the peer's
+ *       side.
+ *   <li>A side without an offer answers the peer's if that is fresh, and otherwise publishes its own when it wants a
+ *       link.
+ *   <li>A side with more shards than the peer's offer has queue pairs cannot connect to it, and publishes its own; the
+ *       peer connects to that with as many queue pairs as it asks for.
  * </ul>
  *
- * <p>If both sides start at once, both publish fresh offers and each connects to the other's: one link. If both have lost their link, they do the
- * same. Two offers cannot ignore each other, since each would have to be older than the other.
+ * <p>If both sides start at once, both publish fresh offers and each connects to the other's: one link. If both have
+ * lost their link, they do the same. Two offers cannot ignore each other, since each would have to be older than the
+ * other.
  */
 final class Handshake {
     private Handshake() {}

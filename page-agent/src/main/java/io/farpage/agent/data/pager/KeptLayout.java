@@ -10,9 +10,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where a guest's memory is mapped since its VMM has unmapped or moved a part of it, in memory that outlives this process. It has two slots: a layout is written
- * to the one that does not count, and then one store makes it count. To move a range twice would give another result than to move it once. So a slot names the
- * message of the kernel that it follows from, until that message is blanked.
+ * Where a guest's memory is mapped since its VMM has unmapped or moved a part of it, in memory that outlives this
+ * process. It has two slots: a layout is written to the one that does not count, and then one store makes it count. To
+ * move a range twice would give another result than to move it once. So a slot names the message of the kernel that it
+ * follows from, until that message is blanked.
  *
  * <pre>
  * offset size

@@ -11,23 +11,30 @@ import java.util.Arrays;
 import java.util.Deque;
 
 /**
- * The address space of a process of the guest, with memory that is registered with a userfaultfd for missing and, if it is a file's,
- * write-protect faults, as Linux has it (fs/userfaultfd.c, mm/userfaultfd.c, mm/shmem.c, mm/madvise.c, mm/hugetlb.c):
+ * The address space of a process of the guest, with memory that is registered with a userfaultfd for missing and, if it
+ * is a file's, write-protect faults, as Linux has it (fs/userfaultfd.c, mm/userfaultfd.c, mm/shmem.c, mm/madvise.c,
+ * mm/hugetlb.c):
  *
  * <ul>
- *   <li>A page is in the page cache or not, and mapped or not; it is write-protected by a bit of its entry in the page table, or by a marker
- *       there while it is not mapped. Mapping the page from the page cache keeps the protection, and COPY overwrites it.
- *   <li>COPY, ZEROPAGE, CONTINUE, POISON and WRITEPROTECT are refused with EAGAIN from the call of a removal until its caller has woken after
- *       the event was read. Only after that does the caller remove the pages, without another event.
+ *   <li>A page is in the page cache or not, and mapped or not; it is write-protected by a bit of its entry in the page
+ *       table, or by a marker there while it is not mapped. Mapping the page from the page cache keeps the protection,
+ *       and COPY overwrites it.
+ *   <li>COPY, ZEROPAGE, CONTINUE, POISON and WRITEPROTECT are refused with EAGAIN from the call of a removal until its
+ *       caller has woken after the event was read. Only after that does the caller remove the pages, without another
+ *       event.
  *   <li>COPY and ZEROPAGE are refused with ENOENT where a range is not within one mapping.
- *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes threads that wait for the pages before it.
+ *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes threads that wait for
+ *       the pages before it.
  *   <li>A read takes faults before events, and a fault that was woken is no longer read.
- *   <li>A fork copies what is mapped and what is protected. Until the agent has read the event, installations are refused as for a removal.
- *   <li>Private memory is copied by a fork; what one process stores, gives up or gets installed afterwards, the other does not see.
- *   <li>Large pages are hugetlbfs pages: no ZEROPAGE, EEXIST where no hugepage is left, and no mapping that is split within a page. MADV_REMOVE
- *       may give up a part of a page: the event names the exact bytes, a page that is in the file has them filled with zeros, whatever
- *       its protection, and a page that is not in the file stays as it is.
- *   <li>Punching a hole removes pages from the cache and from the page table, and leaves the protection behind as a marker.
+ *   <li>A fork copies what is mapped and what is protected. Until the agent has read the event, installations are
+ *       refused as for a removal.
+ *   <li>Private memory is copied by a fork; what one process stores, gives up or gets installed afterwards, the other
+ *       does not see.
+ *   <li>Large pages are hugetlbfs pages: no ZEROPAGE, EEXIST where no hugepage is left, and no mapping that is split
+ *       within a page. MADV_REMOVE may give up a part of a page: the event names the exact bytes, a page that is in the
+ *       file has them filled with zeros, whatever its protection, and a page that is not in the file stays as it is.
+ *   <li>Punching a hole removes pages from the cache and from the page table, and leaves the protection behind as a
+ *       marker.
  * </ul>
  */
 final class SimulatedKernel implements PageFaults {

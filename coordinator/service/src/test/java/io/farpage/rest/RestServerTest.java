@@ -143,7 +143,7 @@ class RestServerTest {
             in = new BufferedInputStream(socket.getInputStream());
         }
 
-        /** As {@link #ask}; empty if the server has ended the connection, which was quiet, before it saw the request. */
+        /** As {@link #ask}; empty if the server has ended a quiet connection before it saw the request. */
         String askUnlessQuiet(String path) throws IOException {
             long since = askedAt;
             try {

@@ -1,4 +1,7 @@
-/** A rehearsal of a node's life in a process that stands by, so that its classes are loaded and compiled before it is needed. */
+/**
+ * A rehearsal of a node's life in a process that stands by, so that its classes are loaded and compiled before it is
+ * needed.
+ */
 @NullMarked
 package io.farpage.agent.rehearsal;
 

@@ -305,7 +305,8 @@ final class Merge {
             }
             if (!spaces.containsKey(id)) {
                 conflicts.add(
-                        "node '%s' is attached to space %d, which no report describes; end its agent, and begin the rebuild again"
+                        ("node '%s' is attached to space %d, which no report describes; end its agent, and begin the"
+                                        + " rebuild again")
                                 .formatted(nodes.getFirst(), id));
             }
         });

@@ -1,6 +1,8 @@
 package io.farpage.agent.control.space;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorException;
@@ -74,6 +76,16 @@ class SpacesTest {
             assertEquals(1, attachments());
             assertEquals(space, exclusive.map().id());
         }
+    }
+
+    /** A coordinator that is rebuilt may find the space in use on another node. */
+    @Test
+    void shouldReportThatAnAttachmentEndsOnceNothingUsesTheSpace() throws Exception {
+        SpaceUse guest = spaces.useExclusively(space, Claim.PLAIN).orElseThrow();
+        spaces.detachWhenUnused(space);
+        assertFalse(spaces.held().attachments().getFirst().ends(), "the guest runs");
+        guest.close();
+        assertTrue(spaces.held().attachments().getFirst().ends());
     }
 
     private SpaceUse use() throws CoordinatorException {

@@ -158,10 +158,17 @@ final class RepairPolicy {
     }
 
     /**
-     * Whether the home that joins is to be dropped: enough homes stay, since a drain or move was cancelled; the pages
-     * are lost; it is in the failure domain of one that stays, since it was to take the place of that one and another
-     * has failed; its node cannot pull the pages; its node has failed, and the promotion would drop a home that is
-     * alive; or no writer is attached that could allow its pull.
+     * Whether the home that joins must be dropped, for one of these reasons:
+     *
+     * <ul>
+     *   <li>enough homes stay, since a drain or a move was cancelled;
+     *   <li>the pages are lost;
+     *   <li>a home that stays is in the same failure domain: the joining home was chosen to replace that one, and
+     *       another home has failed since;
+     *   <li>the node of the joining home cannot pull the pages;
+     *   <li>that node has failed, and a promotion would replace a home that is alive;
+     *   <li>the pull is not allowed yet, and no writer is attached to allow it.
+     * </ul>
      */
     boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {

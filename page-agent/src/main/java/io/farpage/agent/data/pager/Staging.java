@@ -210,7 +210,7 @@ final class Staging {
     }
 
     /**
-     * Copies pages of which this node is a home from the exported part of the pool.
+     * Copies pages from the exported part of the pool: this node is a home of them.
      *
      * @param offset within the exported part, bytes
      */

@@ -38,7 +38,7 @@ class PrecopyTest {
     @TempDir
     private static Path built = Path.of("");
 
-    private static Optional<Path> program = Optional.empty();
+    private static Optional<SharedRam> program = Optional.empty();
     private static Optional<Cluster> cluster = Optional.empty();
 
     @BeforeAll
@@ -75,13 +75,7 @@ class PrecopyTest {
         String space = "precopy-" + seed;
         Path socket = built.resolve("socket-" + seed);
         guests.attach(space, socket, PAGES * 4096L, LOCAL_PAGES * 4096L);
-        List<String> command = List.of(
-                "env",
-                "LD_PRELOAD=" + built.resolve("libfarpage-preload.so"),
-                program.orElseThrow().toString(),
-                "" + DATA_PAGES,
-                "" + stores,
-                "" + seed);
+        List<String> command = program.orElseThrow().preloaded(List.of("" + DATA_PAGES, "" + stores, "" + seed));
         Map<String, String> environment = Map.of("FARPAGE_SOCKET", socket.toString());
         try (ChildJvm vmm = ChildJvm.launch("precopy-ram", command, environment, built)) {
             int code = vmm.awaitEnd();

@@ -30,8 +30,11 @@ public record SharedRam(Path program, Path library) {
 
     /** Compiles both into a directory; skips the test where there is no C compiler. */
     public static SharedRam compile(Path into) {
-        Path library = copy(compiledLibrary(), into);
-        return new SharedRam(copy(COMPILED.computeIfAbsent("shared_ram", SharedRam::compiled), into), library);
+        return compile(into, "shared_ram");
+    }
+
+    private static SharedRam compile(Path into, String program) {
+        return new SharedRam(compileVmm(into, program), copy(compiledLibrary(), into));
     }
 
     private static Path compiledLibrary() {
@@ -65,9 +68,15 @@ public record SharedRam(Path program, Path library) {
     }
 
     private List<String> command(String name, String pages, String... words) {
-        List<String> command =
-                new ArrayList<>(List.of("env", "LD_PRELOAD=" + library, program.toString(), name, pages));
-        command.addAll(List.of(words));
+        List<String> arguments = new ArrayList<>(List.of(name, pages));
+        arguments.addAll(List.of(words));
+        return preloaded(arguments);
+    }
+
+    /** As {@link #preloaded(String, int, String...)}, with the program's own arguments. */
+    public List<String> preloaded(List<String> arguments) {
+        List<String> command = new ArrayList<>(List.of("env", "LD_PRELOAD=" + library, program.toString()));
+        command.addAll(arguments);
         return command;
     }
 
@@ -112,11 +121,11 @@ public record SharedRam(Path program, Path library) {
     }
 
     /**
-     * Compiles {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips the test where
-     * there is no C compiler.
+     * Compiles the library and {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips
+     * the test where there is no C compiler.
      */
-    public static Path compilePrecopy(Path into) {
-        return compileVmm(into, "precopy_ram");
+    public static SharedRam compilePrecopy(Path into) {
+        return compile(into, "precopy_ram");
     }
 
     /** Where the library is compiled, a VMM is. */

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** {@code page-bench guest-vm} with its RAM handed over: a vCPU of KVM faults, another process brings the page. */
 @NeedsUserfaultfd
+@Tag("processes")
 class GuestVmTest {
     private static final int PAGES = 40;
 

@@ -71,6 +71,7 @@ class HugepageGuestTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldKeepAVirtualMachinesPagesRight() {
         checkMachine("hugetlb", "sequential", 2);
     }

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -37,6 +38,7 @@ class RemoteGuestTest {
     private Path directory = Path.of("");
 
     @ParameterizedTest
+    @Tag("processes")
     @CsvSource({"random, 1, 32, 1", "random, 2, 1, 1", "random, 2, 32, 2", "sequential, 1, 32, 1", "stride, 2, 8, 2"})
     void shouldKeepAGuestsPagesRightWithAQuarterOfThemHere(
             String pattern, int vcpus, int prefetch, int pagers, Cluster cluster) {
@@ -60,6 +62,7 @@ class RemoteGuestTest {
     }
 
     @Test
+    @Tag("processes")
     void shouldServeAGuestThatHasNoMemfd(Cluster cluster) {
         assumeKvm();
         // Without a memfd nothing can be taken out, so a limit that would stop the guest for good does not hold.

@@ -158,6 +158,36 @@ class AdoptedGuestTest {
         }
     }
 
+    /** All pages are at their homes, so nothing is lost with the agent. Its successor detaches. */
+    @Test
+    void shouldDetachWholeSpaceWhenAgentIsKilledAfterItsGuestHasEnded() throws Exception {
+        Path socket = directory.resolve("guest");
+        try (Cluster cluster = Cluster.startProcess();
+                KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
+            cluster.launchAgent("a", keeper.settings());
+            cluster.openAgent("b", Map.of());
+            cluster.awaitAllLinks();
+            Guests guests = new Guests(cluster, "a", "b");
+            guests.attach("vm", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+            String incarnation = cluster.incarnation("a");
+            try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, 7)) {
+                guests.awaitAttached("vm");
+                guests.awaitEvictions("vm", PAGES, new SplittableRandom(7));
+                cluster.coordinatorProcess().process().kill();
+                ram.stop();
+                assertEquals(List.of(), ram.mismatches());
+            }
+            guests.awaitEnded("vm");
+            cluster.process("a").process().kill();
+            cluster.coordinatorProcess().restart();
+            cluster.startAgent("a", keeper.settings());
+            cluster.awaitActive("a", incarnation);
+            await("the detachment by its successor", Deadlines.LONG)
+                    .until(() -> cluster.client().attachments("vm").isEmpty());
+            assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
+        }
+    }
+
     /** Without its space the guest cannot go on. It must not get zeros, and nothing else may begin on its memory. */
     @Test
     void shouldLeaveTheThreadsOfTheGuestStoppedWhenItsSpaceIsGone() throws Exception {

@@ -203,6 +203,8 @@ final class Guest {
         if (ended != null) {
             last = Snapshot.of(ended);
             paging = null;
+            // A successor of a process that is killed before adopts the guest, whose VMM has ended, and detaches.
+            use.whenDetached(ended::forget);
         }
         leave();
         admission.close();

@@ -80,6 +80,12 @@ interface Paging {
     /** The pagers, for traces of their faults. Any thread. */
     List<TracedPager> traced(String space);
 
-    /** Removes the pagers from their shards and closes the VMM's descriptors. */
+    /**
+     * Removes the pagers from their shards and closes the VMM's descriptors: of a kept guest whose pages are all at
+     * their homes when {@link #forget} is called, too.
+     */
     void close();
+
+    /** The space is detached, so that no successor needs the guest. Call it after the pagers have ended. Any thread. */
+    void forget();
 }

@@ -59,6 +59,9 @@ final class SlicedPaging implements Paging {
     /** Faults of all pagers at the last sample. */
     private final AtomicLong sampledFaults = new AtomicLong();
 
+    /** Completed when no successor needs the guest. */
+    private final CompletableFuture<@Nullable Void> forgotten = new CompletableFuture<>();
+
     private volatile int cap;
     private volatile long ceiling;
 
@@ -441,6 +444,19 @@ final class SlicedPaging implements Paging {
 
     private void closeRemoved() {
         pagers.forEach(one -> hosts.release(one.host()));
+        if (kept.isPresent() && hasEnded() && end().saved()) {
+            forgotten.thenRun(this::release);
+        } else {
+            release();
+        }
+    }
+
+    @Override
+    public void forget() {
+        forgotten.complete(null);
+    }
+
+    private void release() {
         kept.ifPresent(KeptGuest::release);
         pagers.forEach(one -> one.pager().close());
         memory.close();

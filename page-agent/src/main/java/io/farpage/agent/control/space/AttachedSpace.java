@@ -22,11 +22,13 @@ final class AttachedSpace {
     private volatile SpaceMap map;
     private volatile Optional<String> revoked = Optional.empty();
     private Runnable whenRevoked = () -> {};
+    private Runnable whenDetached = () -> {};
     private int users;
     private long usedAt;
     private boolean exclusive;
     private boolean leaving;
     private boolean cutOff;
+    private boolean detached;
     private Optional<String> torn = Optional.empty();
     private Optional<String> seal = Optional.empty();
 
@@ -156,8 +158,10 @@ final class AttachedSpace {
         return exclusive;
     }
 
+    /** Ends a use. The space of an exclusive use is detached: until then it is torn if this process ends. */
     synchronized void exit() {
         users--;
+        leaving |= exclusive;
         exclusive = false;
         usedAt = clock.getAsLong();
     }
@@ -205,6 +209,27 @@ final class AttachedSpace {
         if (revoked.isPresent()) {
             task.run();
         }
+    }
+
+    /** Runs a task before another use begins, once this agent is detached from the space; at once if it is. */
+    void whenDetached(Runnable task) {
+        synchronized (this) {
+            if (!detached) {
+                whenDetached = task;
+                return;
+            }
+        }
+        task.run();
+    }
+
+    /** The coordinator has accepted the detachment. */
+    void onDetached() {
+        Runnable task;
+        synchronized (this) {
+            detached = true;
+            task = whenDetached;
+        }
+        task.run();
     }
 
     /** Why the exclusive use was revoked, if it was. Any thread. */

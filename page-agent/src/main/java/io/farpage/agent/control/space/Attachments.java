@@ -219,6 +219,7 @@ final class Attachments {
                 return; // another thread has attached to it again
             }
             requests.detach(space.id(), space.torn(), space.seal());
+            space.onDetached();
             attached.remove(space.id(), space);
             detached.accept(space.id());
             var _ = changed.getAsInt();

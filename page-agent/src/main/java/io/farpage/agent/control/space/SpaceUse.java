@@ -44,6 +44,14 @@ public final class SpaceUse implements AutoCloseable {
         space.whenRevoked(task);
     }
 
+    /**
+     * Runs a task when this agent has detached from the space of this exclusive use, on the thread that detaches and
+     * before another use begins; at once if it has. The task must not wait for long.
+     */
+    public void whenDetached(Runnable task) {
+        space.whenDetached(task);
+    }
+
     /** Reports that this use has no transfer under way and will start none. The use itself continues. */
     public void cutOff() {
         space.cutOff();

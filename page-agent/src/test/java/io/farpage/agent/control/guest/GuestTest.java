@@ -199,7 +199,9 @@ final class GuestTest {
         assertEquals("the VMM has ended", guest.status().detail());
         assertEquals(Optional.of(PID), guest.status().pid());
         assertEquals(Optional.empty(), torn());
+        assertFalse(paging.isForgotten, "a successor detaches if this process is killed now");
         use().close();
+        assertTrue(paging.isForgotten, "the space was detached before it was attached again");
     }
 
     @Test
@@ -453,6 +455,7 @@ final class GuestTest {
         boolean hasEnded = true;
         boolean cutOff;
         boolean isStarted;
+        volatile boolean isForgotten;
         int cutOffQueries;
         int limit;
         Runnable closing = () -> {};
@@ -554,6 +557,11 @@ final class GuestTest {
         public void close() {
             events.add("pagers removed");
             closing.run();
+        }
+
+        @Override
+        public void forget() {
+            isForgotten = true;
         }
     }
 

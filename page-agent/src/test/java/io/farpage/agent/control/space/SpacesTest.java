@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -76,6 +77,29 @@ class SpacesTest {
             assertEquals(1, attachments());
             assertEquals(space, exclusive.map().id());
         }
+    }
+
+    /** If the agent were killed while it is attached without its guest, the space would be torn. */
+    @Test
+    void shouldDetachAtOnceWhenExclusiveUseEnds() throws Exception {
+        spaces.useExclusively(space, Claim.PLAIN).orElseThrow().close();
+        spaces.step();
+        assertEquals(0, attachments());
+        use().close();
+        assertEquals(1, attachments(), "attached again");
+    }
+
+    @Test
+    void shouldRunTaskOfUseOnceSpaceIsDetached() throws Exception {
+        SpaceUse guest = spaces.useExclusively(space, Claim.PLAIN).orElseThrow();
+        AtomicInteger runs = new AtomicInteger();
+        guest.whenDetached(runs::incrementAndGet);
+        guest.close();
+        assertEquals(0, runs.get());
+        spaces.step();
+        assertEquals(1, runs.get());
+        guest.whenDetached(runs::incrementAndGet);
+        assertEquals(2, runs.get(), "the space is detached, as after it was taken over");
     }
 
     /** A coordinator that is rebuilt may find the space in use on another node. */

@@ -213,7 +213,7 @@ class LatencyTest {
     void shouldNameWrongValuesAndTheFix() {
         refuse(2, "--file shows the intervals that the log has; leave out --watch", "--watch", "--file", "x");
         refuse(2, "--interval 1 ms is not from 100ms to 1h", "--interval", "1ms");
-        refuse(1, "is no file; give one of the files latency-*.hlog in latency.directory", "--file", "/nonexistent");
+        refuse(1, "is not a file; give one of the files latency-*.hlog in latency.directory", "--file", "/nonexistent");
         refuse(1, "no answer from the agent at http://127.0.0.1:1", "--watch", "--agent", "http://127.0.0.1:1");
     }
 

@@ -16,7 +16,7 @@ public final class DurationOption implements ITypeConverter<Duration> {
             return value;
         } catch (IllegalArgumentException e) {
             throw new TypeConversionException(
-                    "'%s' is no duration, such as 15m or 90d: %s".formatted(text, e.getMessage()));
+                    "'%s' is not a duration, such as 15m or 90d: %s".formatted(text, e.getMessage()));
         }
     }
 }

@@ -140,7 +140,7 @@ public final class Schema {
     private String unknown(String what, String origin, String name) {
         String reason = retired.get(name.strip());
         if (reason != null) {
-            return what + " from " + origin + " is no key of " + program + " any more: " + reason;
+            return what + " from " + origin + " is no longer a key of " + program + ": " + reason;
         }
         return what + " from " + origin + " is not a key of " + program
                 + Nearest.to(name, keys.keySet())
@@ -151,7 +151,7 @@ public final class Schema {
     private String unknownVariable(String variable) {
         for (Map.Entry<String, String> one : retired.entrySet()) {
             if (Key.environmentName(one.getKey()).equals(variable)) {
-                return "variable " + variable + " from the environment is no key of " + program + " any more: "
+                return "variable " + variable + " from the environment is no longer a key of " + program + ": "
                         + one.getValue();
             }
         }

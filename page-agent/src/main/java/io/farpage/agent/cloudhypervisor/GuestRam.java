@@ -69,7 +69,7 @@ record GuestRam(List<Range> ranges) {
                 || value.asLong() < 0
                 || value.asLong() % PAGE != 0) {
             throw new IllegalArgumentException(
-                    "its guest_ram_mappings have a %s of %s, which is no multiple of 4096".formatted(field, value));
+                    "its guest_ram_mappings have a %s of %s, which is not a multiple of 4096".formatted(field, value));
         }
         return value.asLong();
     }

@@ -129,7 +129,7 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
         Path file = input.resolve(name);
         if (!Files.isRegularFile(file)) {
             throw new IOException(
-                    "%s is no file; give --input-dir the directory that Cloud Hypervisor's offload_daemon wrote"
+                    "%s is not a file; give --input-dir the directory that Cloud Hypervisor's offload_daemon wrote"
                             .formatted(file));
         }
         return Files.readAllBytes(file);

@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
             "Check this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the command"
                     + " that mends it. Nothing is changed. Run it as the user and with the limits that the agent will have.",
             "",
-            "warn: the agent runs, slower or without something. fail: what the configuration asks for cannot be had, such as"
+            "warn: the agent runs, slower or without something. fail: what the configuration asks for is not available, such as"
                     + " RDMA with transport.mode=rdma, hugepages or locking that are required, a pool that a limit forbids, a port"
                     + " that is taken, a coordinator that is configured and does not answer."
         },

@@ -45,7 +45,7 @@ final class JoinTokenOption {
         Optional<String> line = Optional.ofNullable(firstLine(from)).map(String::strip);
         return line.filter(text -> !text.isEmpty())
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "--token-file %s: its first line is no join token".formatted(from)));
+                        "--token-file %s: its first line is not a join token".formatted(from)));
     }
 
     private static @Nullable String firstLine(Path from) throws IOException {

@@ -84,7 +84,7 @@ public final class AgentKeys {
     public static final Key<String> COORDINATOR_URL = Key.text(
             "coordinator.url",
             "http://127.0.0.1:7400",
-            "Where the coordinator is; https:// where it has certificates. Of several coordinators, all their URLs with commas between.");
+            "Where the coordinator is; https:// where it has certificates. With several coordinators, all their URLs, separated by commas.");
     public static final Key<Duration> COORDINATOR_TIMEOUT =
             Key.duration("coordinator.timeout", "5s", "100ms", "1m", "How long one call to the coordinator may take.");
 

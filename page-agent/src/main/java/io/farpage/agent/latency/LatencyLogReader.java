@@ -31,7 +31,7 @@ public final class LatencyLogReader {
     public static boolean read(Path file, Predicate<LatencyInterval> each) throws IOException {
         if (!Files.isRegularFile(file)) {
             throw new IOException(
-                    "%s is no file; give one of the files latency-*.hlog in latency.directory".formatted(file));
+                    "%s is not a file; give one of the files latency-*.hlog in latency.directory".formatted(file));
         }
         boolean any = false;
         SortedMap<String, Histogram> series = new TreeMap<>();
@@ -73,7 +73,7 @@ public final class LatencyLogReader {
 
     private static IOException noLog(Path file, String why) {
         return new IOException(
-                "%s is no interval log of HdrHistogram: %s; give one of the files latency-*.hlog in latency.directory"
+                "%s is not an interval log of HdrHistogram: %s; give one of the files latency-*.hlog in latency.directory"
                         .formatted(file, why));
     }
 

@@ -177,7 +177,7 @@ public final class Domain {
         try {
             return new BigInteger(text).multiply(BigInteger.valueOf(unit(unit))).longValueExact();
         } catch (ArithmeticException | NumberFormatException e) {
-            throw refused("<memory unit='%s'>%s</memory> is no size".formatted(unit, text));
+            throw refused("<memory unit='%s'>%s</memory> is not a size".formatted(unit, text));
         }
     }
 

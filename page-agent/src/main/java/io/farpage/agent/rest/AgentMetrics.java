@@ -125,7 +125,7 @@ public final class AgentMetrics {
         gauge("farpage_agent_pool_zeroed_bytes", "Bytes zeroed for another owner", pool, PoolStatistics::zeroedBytes);
         gauge(
                 "farpage_agent_pool_degraded",
-                "Preferred properties of the pool that could not be had",
+                "Preferred properties of the pool that are not available",
                 pool,
                 s -> s.steps().size());
         GaugeWithCallback.builder()

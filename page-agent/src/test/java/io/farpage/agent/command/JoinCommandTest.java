@@ -56,6 +56,6 @@ final class JoinCommandTest {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"))) {
             assertEquals(2, join(silent, "soon"));
         }
-        assertTrue(error.contains("'soon' is no duration"), error);
+        assertTrue(error.contains("'soon' is not a duration"), error);
     }
 }

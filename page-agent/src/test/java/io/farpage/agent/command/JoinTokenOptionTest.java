@@ -53,7 +53,7 @@ final class JoinTokenOptionTest {
     void shouldRefuseAFileWithoutAToken() throws Exception {
         Path empty = Files.writeString(directory.resolve("empty"), "\n");
         Path absent = directory.resolve("absent");
-        assertRefused("its first line is no join token", empty);
+        assertRefused("its first line is not a join token", empty);
         assertRefused("there is no such file", absent);
         assertThrows(IllegalArgumentException.class, () -> readWithInput("", "--token-file", "-"));
     }

@@ -74,9 +74,9 @@ class AgentOptionsTest {
                         Optional.empty(), Map.of("FARPAGE_RDMA_MAX_INLINE_DATA", "64"), Map.of("rdma.max_sge", "4")));
         assertEquals(
                 List.of(
-                        "variable FARPAGE_RDMA_MAX_INLINE_DATA from the environment is no key of page-agent any more: a page is"
+                        "variable FARPAGE_RDMA_MAX_INLINE_DATA from the environment is no longer a key of page-agent: a page is"
                                 + " larger than what can be sent inline; remove it",
-                        "key rdma.max_sge from command line is no key of page-agent any more: agents move a page with one"
+                        "key rdma.max_sge from command line is no longer a key of page-agent: agents move a page with one"
                                 + " scatter/gather entry; remove it"),
                 refused.problems());
     }

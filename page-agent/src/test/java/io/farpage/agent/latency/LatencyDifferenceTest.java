@@ -124,7 +124,7 @@ class LatencyDifferenceTest {
             Path file = Files.writeString(directory.resolve("text"), text);
             IOException refused =
                     assertThrows(IOException.class, () -> LatencyLogReader.read(file, each -> true), text);
-            assertSays("is no interval log", refused);
+            assertSays("is not an interval log", refused);
             assertSays(file.toString(), refused);
         }
         IOException missing = assertThrows(

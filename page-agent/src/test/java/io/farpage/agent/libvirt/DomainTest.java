@@ -94,9 +94,9 @@ final class DomainTest {
         assertTrue(refusal("local='64MiB'", "locals='64MiB'").contains("no attribute 'locals'; it has space, local"));
         assertTrue(refusal("encrypted='yes'", "encrypted='true'").contains("it is 'yes' or 'no'"));
         assertTrue(refusal("<memory unit='MiB'>512</memory>", "<memory unit='PiB'>1</memory>")
-                .contains("is no size"));
+                .contains("is not a size"));
         assertTrue(refusal("<memory unit='MiB'>512</memory>", "<memory unit='TiB'>99999999</memory>")
-                .contains("is no size"));
+                .contains("is not a size"));
     }
 
     @Test

@@ -83,7 +83,7 @@ class AgentHealthTest {
     }
 
     private void awaitParts() {
-        Deadlines.await("health tells of shards", TIMEOUT)
+        Deadlines.await("health reports shards", TIMEOUT)
                 .until(() -> ask().health().parts().stream()
                         .anyMatch(part -> part.name().equals("shards")));
     }

@@ -83,7 +83,7 @@ public final class GrantSeal {
         try {
             byte[] whole = Base64.getDecoder().decode(grant.sealed());
             if (whole.length < NONCE_SIZE) {
-                throw new GrantException("%s: %d bytes are no sealed grant".formatted(expected, whole.length));
+                throw new GrantException("%s: %d bytes are not a sealed grant".formatted(expected, whole.length));
             }
             byte[] nonce = Arrays.copyOf(whole, NONCE_SIZE);
             byte[] opened = cipher(Cipher.DECRYPT_MODE, expected, nonce, home)
@@ -95,7 +95,7 @@ public final class GrantSeal {
                                     + " was altered, or sealed for another space, node, incarnation or attachment")
                             .formatted(expected, expected.homeIncarnation(), expected.home()));
         } catch (GeneralSecurityException | IllegalArgumentException | JacksonException e) {
-            throw new GrantException("%s: it is no sealed grant: %s".formatted(expected, e.getMessage()));
+            throw new GrantException("%s: it is not a sealed grant: %s".formatted(expected, e.getMessage()));
         }
     }
 

@@ -163,7 +163,7 @@ final class KeptGuest {
         long length = MemoryFile.lengthOf(file);
         if (!SharedMemory.hasFixedLength(file) || length < GuestRecord.TABLES_AT) {
             throw new KeptGuestException(
-                    "its file is no sealed memfd of %d bytes or more".formatted(GuestRecord.TABLES_AT));
+                    "its file is not a sealed memfd of %d bytes or more".formatted(GuestRecord.TABLES_AT));
         }
         MemorySegment memory = map(file, length);
         GuestRecord record = read(memory);
@@ -320,7 +320,7 @@ final class KeptGuest {
                 tables.stream().flatMap(table -> table.departure().stream()).findFirst());
         if (departure.isPresent() && release()) {
             log.warn(
-                    "space {}: this guest does not survive the agent's end any more, because {}",
+                    "space {}: this guest no longer survives the agent's end, because {}",
                     record().name(),
                     departure.get());
         }

@@ -92,7 +92,7 @@ public final class Keeper implements AutoCloseable {
         connections.forEach(connection -> FileIo.close(errno, connection.fd()));
         holder.ifPresent(one -> FileIo.close(errno, one.process()));
         kept.ifPresent(memory -> {
-            log.warn("the memory of an agent is not kept any more");
+            log.warn("the memory of an agent is no longer kept");
             FileIo.close(errno, memory);
         });
         held.clear();
@@ -159,7 +159,7 @@ public final class Keeper implements AutoCloseable {
             descriptors.forEach(one -> FileIo.close(errno, one));
             if (received.bytes() > 0) {
                 log.warn(
-                        "process {} sent what is no message of an agent; it is cut off",
+                        "process {} sent an invalid message; its connection is closed",
                         from.peer().pid());
             }
             end(from);

@@ -210,7 +210,7 @@ final class KeeperConnection implements AutoCloseable {
                 throw new IOException(
                         received.bytes() < 0
                                 ? "receive: " + ErrnoName.of(-received.bytes())
-                                : "it ended the connection, or is no keeper");
+                                : "it ended the connection, or is not a keeper");
             }
             return new Answer(message.get(), descriptor);
         }

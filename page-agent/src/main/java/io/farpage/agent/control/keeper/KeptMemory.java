@@ -238,11 +238,11 @@ public final class KeptMemory implements AutoCloseable {
                 now.ifPresentOrElse(
                         one -> log.info("process {} is the warm standby of this agent", one),
                         () -> log.warn(
-                                "no standby is warm any more: if this agent is killed now, its guests wait for the start of another"));
+                                "this agent no longer has a warm standby: if this agent is killed now, its guests wait for the start of another"));
             }
             standby = now;
         } catch (IOException e) {
-            log.warn("the keeper at {} does not tell of standbys: {}", path, e.getMessage());
+            log.warn("the keeper at {} does not report standbys: {}", path, e.getMessage());
             standby = OptionalInt.empty();
         }
     }

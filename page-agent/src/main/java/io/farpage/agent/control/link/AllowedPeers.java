@@ -55,7 +55,7 @@ public record AllowedPeers(Set<String> nodes, List<GidRange> gids, List<GidRange
 
     private String describe(String peer, QpEntry entry) {
         String key = entry.transport() == TransportKind.RDMA ? "rdma.allowed_gids" : "tcp.allowed_addresses";
-        return "%s %s of node '%s' is none of %s, %s; add it there if the node is to be reached under it"
+        return "%s %s of node '%s' is none of %s, %s; add it there to reach the node under it"
                 .formatted(
                         entry.transport() == TransportKind.RDMA ? "gid" : "address",
                         entry.gid().orElse(Gid.ZERO),

@@ -160,7 +160,7 @@ public final class Membership implements AutoCloseable {
             return RETRY;
         }
         if (everRegistered && e.isNotFound()) {
-            end(new Ending.Forgotten("the coordinator does not know " + node + " any more"));
+            end(new Ending.Forgotten("the coordinator no longer knows " + node));
             return RETRY;
         }
         String refusal = String.valueOf(e.getMessage());

@@ -242,7 +242,7 @@ final class PageOut {
             residency.stopEviction();
             boolean gone = writeBack.punch(page, 1) == 0 && writeBack.firstLeft(page, 1) == WriteBack.NONE;
             log.error(
-                    "space {}: the kernel has left zeros in the memory file in the place of page {}, which was evicted: the page is part of a huge page; {}."
+                    "space {}: the kernel has left zeros in the memory file where page {} was evicted: the page is part of a huge page; {}."
                             + " Nothing more is evicted. Call madvise(MADV_NOHUGEPAGE) for the memory, and never MADV_COLLAPSE",
                     memory.context().space(),
                     page,
@@ -274,7 +274,7 @@ final class PageOut {
     private void disable(String why) {
         residency.stopEviction();
         log.warn(
-                "space {}: {}; nothing of it can be evicted any more",
+                "space {}: {}; its pages can no longer be evicted",
                 memory.context().space(),
                 why);
     }

@@ -382,7 +382,7 @@ public final class Pager implements DutyCycle {
             return false;
         }
         log.error(
-                "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches"
+                "space {}: the guest is no longer paged: its pager threw {}; the guest gets SIGBUS where it touches"
                         + " a page that is not resident, and what it has changed is lost when its VMM ends",
                 context.space(),
                 cause.toString());

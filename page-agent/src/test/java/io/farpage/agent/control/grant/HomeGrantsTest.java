@@ -178,7 +178,7 @@ final class HomeGrantsTest {
 
     @Test
     void shouldBarANodeWhileARangeIsBeingRegisteredForIt() throws Exception {
-        assertTrue(grantWhile(() -> grants.follow(fenced())), "there is nothing to grant any more");
+        assertTrue(grantWhile(() -> grants.follow(fenced())), "nothing is left to grant");
         assertEquals(1, registered.get());
         assertEquals(0, transports.devices().getFirst().exportedRanges(), "the range is deregistered again");
     }
@@ -219,7 +219,7 @@ final class HomeGrantsTest {
 
     @Test
     void shouldNotGiveARangeThatIsReleasedWhileItIsBeingRegistered() throws Exception {
-        assertTrue(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "there is nothing to grant any more");
+        assertTrue(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "nothing is left to grant");
         assertEquals(0, transports.devices().getFirst().exportedRanges());
     }
 
@@ -229,7 +229,7 @@ final class HomeGrantsTest {
             grants.follow(hosted(extent(1, 1, PAGE)));
             grants.revoke(0, PAGE);
         });
-        assertTrue(all, "the list that the pass began with has nothing to grant any more");
+        assertTrue(all, "the list that the pass began with leaves nothing to grant");
         assertFalse(isGranted(0));
         assertEquals(0, transports.devices().getFirst().exportedRanges(), "the range is deregistered again");
     }
@@ -242,7 +242,7 @@ final class HomeGrantsTest {
         Deadlines.down("the beginning", Deadlines.SHORT, begun);
         grants.follow(hosted(List.of(), extent(0, 1, 0)));
         goOn.countDown();
-        assertTrue(Deadlines.get("the grants", Deadlines.SHORT, granted), "there is nothing to grant any more");
+        assertTrue(Deadlines.get("the grants", Deadlines.SHORT, granted), "nothing is left to grant");
         assertEquals(1, registered.get());
         assertEquals(0, transports.devices().getFirst().exportedRanges());
     }

@@ -238,7 +238,7 @@ class KeptGuestTest {
     @Test
     void shouldRefuseAFileWhoseLengthCanChange() {
         replace(KeptGuest.FILE, MemoryFile.create("plain", file.byteSize()).fd());
-        assertTrue(refusal().startsWith("its file is no sealed memfd"), refusal());
+        assertTrue(refusal().startsWith("its file is not a sealed memfd"), refusal());
     }
 
     @Test

@@ -105,7 +105,7 @@ class LocalSharesTest {
         for (int i = 0; i < 3; i++) {
             assertEquals(MIN, shares.limit(i));
         }
-        assertTrue(shares.ceiling() > 9990, "so many they may have held before: " + shares.ceiling());
+        assertTrue(shares.ceiling() > 9990, "the ceiling keeps the earlier limit: " + shares.ceiling());
     }
 
     /** Whatever pagers do that keep to their limits, they never hold more together than the guest may have. */

@@ -134,7 +134,7 @@ final class AllowedPeersTest {
                 b,
                 "a",
                 "address ::ffff:127.0.0.1 of node 'a' is none of tcp.allowed_addresses, [10.0.0.0/8, 192.0.2.1/32];"
-                        + " add it there if the node is to be reached under it");
+                        + " add it there to reach the node under it");
         requireNoLink(a, b);
     }
 

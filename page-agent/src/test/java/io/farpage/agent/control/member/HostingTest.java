@@ -296,7 +296,7 @@ final class HostingTest {
         step(document(10, release(1, 0, 4096)));
         assertEquals(1, slicesZeroed());
         step(document(11, List.of(fence("a", SPACE)), release(1, 0, 4096)));
-        assertEquals(ack(11, List.of()), acks.getLast(), "the range is not zero any more");
+        assertEquals(ack(11, List.of()), acks.getLast(), "the range is no longer zero");
         destroyQueuePairs("a");
         hosting.step();
         assertEquals(2, slicesZeroed());

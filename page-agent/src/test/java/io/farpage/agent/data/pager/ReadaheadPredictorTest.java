@@ -47,7 +47,7 @@ class ReadaheadPredictorTest {
         predictor.throttled(3, 3);
         assertEquals(8, predictor.fault(15), "the window stays at 8");
         assertEquals(16, predictor.fault(23));
-        assertEquals(3 + 2 + 7, predictor.hits().get(), "pages that were not fetched are no hits");
+        assertEquals(3 + 2 + 7, predictor.hits().get(), "pages that were not fetched are not hits");
     }
 
     @Test
@@ -147,7 +147,7 @@ class ReadaheadPredictorTest {
             predictor.undo();
         }
         predictor.fault(1_005);
-        assertEquals(0, predictor.strides(), "one difference is no majority");
+        assertEquals(0, predictor.strides(), "one difference is not a majority");
     }
 
     @Test

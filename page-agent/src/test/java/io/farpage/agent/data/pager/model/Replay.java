@@ -74,7 +74,7 @@ final class Replay implements Schedule {
             if (replay.without[i]) {
                 throw new IllegalArgumentException(
                         "step " + (i + 1) + ", " + steps.get(i)
-                                + ", does not apply any more; find a schedule that does what this one was for, and write it down anew");
+                                + ", no longer applies; find a schedule that does what this one was for, and write it down anew");
             }
         }
     }

@@ -71,7 +71,8 @@ public sealed interface AgentAddress {
                     .findFirst()
                     .<AgentAddress>map(Unix::new)
                     .orElseThrow(() -> new NoAgentException(
-                            "no agent of node '%s' has its socket in %s; is it running? Otherwise give --agent unix:PATH or http(s)://HOST:PORT"
+                            ("no agent of node '%s' has its socket in %s; is it running? Otherwise give --agent"
+                                            + " unix:PATH or http(s)://HOST:PORT")
                                     .formatted(text, directories())));
         }
         throw new NoAgentException(
@@ -107,7 +108,8 @@ public sealed interface AgentAddress {
             case 1 -> new Unix(live.getFirst());
             case 0 ->
                 throw new NoAgentException(
-                        "no agent that this user may connect to has its socket in %s; is one running? Otherwise give --agent unix:PATH or http(s)://HOST:PORT"
+                        ("no agent that this user may connect to has its socket in %s; is one running? Otherwise give"
+                                        + " --agent unix:PATH or http(s)://HOST:PORT")
                                 .formatted(directories()));
             default ->
                 throw new NoAgentException("several agents run on this host; choose one with --agent: "

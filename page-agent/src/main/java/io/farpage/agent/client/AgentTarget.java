@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 public final class AgentTarget {
     /** Description of the option {@code --agent}. */
     public static final String AGENT =
-            "The agent: the id of a node on this host, unix:PATH, or http(s)://HOST:PORT; or FARPAGE_AGENT. When left out, the one agent"
-                    + " that has its socket in /run/farpage or in this user's directory";
+            "The agent: the id of a node on this host, unix:PATH, or http(s)://HOST:PORT; or FARPAGE_AGENT. When left"
+                    + " out, the one agent that has its socket in /run/farpage or in this user's directory";
 
     public static final String JSON = "application/json";
 
@@ -99,7 +99,8 @@ public final class AgentTarget {
                         answer.header(AgentApi.TORN)
                                 .ifPresent(why -> caller.err()
                                         .println(
-                                                "page-agent: warning: the space is torn, its pages are older and newer ones: "
+                                                "page-agent: warning: the space is torn, its pages are older and newer"
+                                                        + " ones: "
                                                         + why));
                         return content;
                     }

@@ -100,7 +100,8 @@ public final class Restore {
         } catch (IOException e) {
             channel.close();
             throw new IOException(
-                    "Cloud Hypervisor does not listen on %s: %s; first have it receive: ch-remote receive-migration receiver_url=unix:%s,memory_mode=postcopy"
+                    ("Cloud Hypervisor does not listen on %s: %s; first have it receive: ch-remote receive-migration"
+                                    + " receiver_url=unix:%s,memory_mode=postcopy")
                             .formatted(socket, e.getMessage(), socket),
                     e);
         }

@@ -28,8 +28,10 @@ import picocli.CommandLine.Spec;
         name = "cloud-hypervisor-restore",
         mixinStandardHelpOptions = true,
         description = {
-            "Restore a virtual machine in Cloud Hypervisor whose memory is in a space: it runs at once, and fetches a page when its guest touches it.",
-            "Ends when Cloud Hypervisor has all pages. Do not end it before: the guest stops at the next page that it lacks."
+            "Restore a virtual machine in Cloud Hypervisor whose memory is in a space: it runs at once, and fetches a"
+                    + " page when its guest touches it.",
+            "Ends when Cloud Hypervisor has all pages. Do not end it before: the guest stops at the next page that it"
+                    + " lacks."
         })
 public final class CloudHypervisorCommand implements Callable<Integer> {
     @Spec
@@ -57,7 +59,8 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
             required = true,
             paramLabel = "PATH",
             description =
-                    "Unix socket on which Cloud Hypervisor receives: ch-remote receive-migration receiver_url=unix:PATH,memory_mode=postcopy")
+                    "Unix socket on which Cloud Hypervisor receives: ch-remote receive-migration"
+                            + " receiver_url=unix:PATH,memory_mode=postcopy")
     private Path socket = Path.of("");
 
     @Option(names = "--resume", description = "Have the guest run at once; without it, ch-remote resume lets it run")
@@ -77,7 +80,8 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
             converter = DurationOption.class,
             defaultValue = "10m",
             description =
-                    "How long a page whose home does not answer is tried, while the guest waits (default: ${DEFAULT-VALUE})")
+                    "How long a page whose home does not answer is tried, while the guest waits (default:"
+                            + " ${DEFAULT-VALUE})")
     private Duration deadline = Duration.ofMinutes(10);
 
     @Option(names = "--force", description = "Also from a torn space, which holds a mix of older and newer pages")
@@ -93,7 +97,8 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
         Space space = Json.LENIENT.readValue(description, Space.class);
         if (space.encryption().isPresent()) {
             return refuse(
-                    "space '%s' is encrypted, and pages of such a space are for its guest alone; load the memory into one that is not"
+                    ("space '%s' is encrypted, and pages of such a space are for its guest alone; load the memory into"
+                                    + " one that is not")
                             .formatted(space.name()));
         }
         if (space.torn().isPresent() && !force) {

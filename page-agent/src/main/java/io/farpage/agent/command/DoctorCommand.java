@@ -23,12 +23,13 @@ import picocli.CommandLine.Spec;
         name = "doctor",
         mixinStandardHelpOptions = true,
         description = {
-            "Check this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the command"
-                    + " that mends it. Nothing is changed. Run it as the user and with the limits that the agent will have.",
+            "Check this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the"
+                    + " command that mends it. Nothing is changed. Run it as the user and with the limits that the"
+                    + " agent will have.",
             "",
-            "warn: the agent runs, slower or without something. fail: what the configuration asks for is not available, such as"
-                    + " RDMA with transport.mode=rdma, hugepages or locking that are required, a pool that a limit forbids, a port"
-                    + " that is taken, a coordinator that is configured and does not answer."
+            "warn: the agent runs, slower or without something. fail: what the configuration asks for is not available,"
+                    + " such as RDMA with transport.mode=rdma, hugepages or locking that are required, a pool that a"
+                    + " limit forbids, a port that is taken, a coordinator that is configured and does not answer."
         },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {

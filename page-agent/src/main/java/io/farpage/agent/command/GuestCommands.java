@@ -86,7 +86,8 @@ public final class GuestCommands {
                 names = "--replicas",
                 paramLabel = "COUNT",
                 description =
-                        "Homes of each page of a space that is created, 1 to 3, in different failure domains (default: 1)")
+                        "Homes of each page of a space that is created, 1 to 3, in different failure domains (default:"
+                                + " 1)")
         private @Nullable Integer replicas;
 
         @Option(
@@ -117,21 +118,22 @@ public final class GuestCommands {
                 names = "--socket-owner",
                 paramLabel = "USER:GROUP",
                 description =
-                        "Owner of the socket, such as libvirt-qemu, libvirt-qemu:kvm or :kvm; the agent's user and group, when left out")
+                        "Owner of the socket, such as libvirt-qemu, libvirt-qemu:kvm or :kvm; the agent's user and"
+                                + " group, when left out")
         private @Nullable String socketOwner;
 
         @Option(
                 names = "--force",
                 description =
-                        "Use the space although it is torn, that is, holds a mix of older and newer pages because a guest ended"
-                                + " before all its pages were written to their homes")
+                        "Use the space although it is torn, that is, holds a mix of older and newer pages because a"
+                                + " guest ended before all its pages were written to their homes")
         private boolean force;
 
         @Option(
                 names = "--takeover",
                 description =
-                        "Take the space over from a node that has failed: its homes cut that node off first. Pages that it had changed and not"
-                                + " written are lost, so this also takes --force")
+                        "Take the space over from a node that has failed: its homes cut that node off first. Pages that"
+                                + " it had changed and not written are lost, so this also takes --force")
         private boolean takeover;
 
         @Option(
@@ -145,7 +147,8 @@ public final class GuestCommands {
         @Option(
                 names = "--encrypted",
                 description =
-                        "Seal the pages for their homes, with a key of this agent; a space that exists must be encrypted")
+                        "Seal the pages for their homes, with a key of this agent; a space that exists must be"
+                                + " encrypted")
         private boolean encrypted;
 
         @Option(

@@ -39,8 +39,8 @@ import picocli.CommandLine.Spec;
         name = "join",
         mixinStandardHelpOptions = true,
         description =
-                "Get this node's certificate with a join token ('coordinator join-token create' prints the command), and write the key, which"
-                        + " never leaves this host, the certificate and a configuration.")
+                "Get this node's certificate with a join token ('coordinator join-token create' prints the command),"
+                        + " and write the key, which never leaves this host, the certificate and a configuration.")
 public final class JoinCommand implements Callable<Integer> {
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -54,7 +54,8 @@ public final class JoinCommand implements Callable<Integer> {
             split = ",",
             paramLabel = "URL",
             description =
-                    "The coordinator, https://; of several, all or some, separated by commas: the one that leads issues the certificate")
+                    "The coordinator, https://; of several, all or some, separated by commas: the one that leads issues"
+                            + " the certificate")
     private List<URI> coordinators = new ArrayList<>();
 
     @Option(names = "--node", required = true, description = "Id of this node, for which the token was made")

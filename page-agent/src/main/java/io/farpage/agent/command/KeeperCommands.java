@@ -43,8 +43,8 @@ public final class KeeperCommands {
             name = "keeper",
             mixinStandardHelpOptions = true,
             description =
-                    "Keep the memory of this node's agent while the agent is started again, until SIGTERM. Run it as a service of"
-                            + " its own: it must not end when the agent does.")
+                    "Keep the memory of this node's agent while the agent is started again, until SIGTERM. Run it as a"
+                            + " service of its own: it must not end when the agent does.")
     public static final class Run implements Callable<Integer> {
         @Spec
         @SuppressWarnings("NullAway.Init") // set by picocli
@@ -96,8 +96,8 @@ public final class KeeperCommands {
             name = "keeper-drop",
             mixinStandardHelpOptions = true,
             description =
-                    "Have the keeper let go of the pool of an agent that does not run. All pages in it are lost; the agent starts with"
-                            + " an empty pool.")
+                    "Have the keeper let go of the pool of an agent that does not run. All pages in it are lost; the"
+                            + " agent starts with an empty pool.")
     public static final class Drop implements Callable<Integer> {
         @Spec
         @SuppressWarnings("NullAway.Init") // set by picocli

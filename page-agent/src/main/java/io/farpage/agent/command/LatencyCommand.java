@@ -27,7 +27,8 @@ import picocli.CommandLine.Spec;
         name = "latency",
         mixinStandardHelpOptions = true,
         description = {
-            "Show the latencies of faults and transfers in each interval: rate, 50th, 99th and 99.9th percentile and maximum.",
+            "Show the latencies of faults and transfers in each interval: rate, 50th, 99th and 99.9th percentile and"
+                    + " maximum.",
             "Without --watch and --file: of one interval that begins now. Ctrl-C ends --watch."
         })
 public final class LatencyCommand implements Callable<Integer> {

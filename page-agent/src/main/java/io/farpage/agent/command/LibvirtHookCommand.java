@@ -25,8 +25,9 @@ import picocli.CommandLine.Spec;
         name = "libvirt-hook",
         mixinStandardHelpOptions = true,
         description =
-                "The hook of libvirt for QEMU: /etc/libvirt/hooks/qemu.d/farpage calls it with its own arguments, and with the XML of the domain on"
-                        + " standard input. Domains without a farpage:guest in their metadata are left alone.")
+                "The hook of libvirt for QEMU: /etc/libvirt/hooks/qemu.d/farpage calls it with its own arguments, and"
+                        + " with the XML of the domain on standard input. Domains without a farpage:guest in their"
+                        + " metadata are left alone.")
 public final class LibvirtHookCommand implements Callable<Integer> {
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -38,7 +39,8 @@ public final class LibvirtHookCommand implements Callable<Integer> {
             arity = "3..*",
             paramLabel = "ARGUMENT",
             description =
-                    "What libvirt gives: the domain's name, the operation (prepare, release, ...), begin or end, and more")
+                    "What libvirt gives: the domain's name, the operation (prepare, release, ...), begin or end, and"
+                            + " more")
     private List<String> arguments = List.of();
 
     @Option(

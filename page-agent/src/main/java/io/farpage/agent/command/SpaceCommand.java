@@ -45,7 +45,8 @@ public final class SpaceCommand implements Callable<Integer> {
             name = "create",
             mixinStandardHelpOptions = true,
             description =
-                    "Create a space. The homes of an encrypted space can neither read its pages nor alter them unnoticed.")
+                    "Create a space. The homes of an encrypted space can neither read its pages nor alter them"
+                            + " unnoticed.")
     static final class Create implements Callable<Integer> {
         @Spec
         @SuppressWarnings("NullAway.Init") // set by picocli

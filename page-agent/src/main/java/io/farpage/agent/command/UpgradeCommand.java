@@ -38,11 +38,12 @@ import picocli.CommandLine.Spec;
         name = "upgrade",
         mixinStandardHelpOptions = true,
         description = {
-            "Replace the running agent of this node by a process of the installed version. Its guests go on: their threads wait at"
-                    + " their next fault until the successor serves it. Needs keeper.mode process.",
+            "Replace the running agent of this node by a process of the installed version. Its guests go on: their"
+                    + " threads wait at their next fault until the successor serves it. Needs keeper.mode process.",
             "",
-            "The successor starts as a standby. When it is warm, the agent ends and the successor goes on with the pool and the"
-                    + " guests. If the successor does not become warm, or the agent refuses, the agent goes on and nothing has changed."
+            "The successor starts as a standby. When it is warm, the agent ends and the successor goes on with the pool"
+                    + " and the guests. If the successor does not become warm, or the agent refuses, the agent goes on"
+                    + " and nothing has changed."
         })
 public final class UpgradeCommand implements Callable<Integer> {
     @Spec
@@ -59,7 +60,8 @@ public final class UpgradeCommand implements Callable<Integer> {
     @Option(
             names = "--to-standby",
             description =
-                    "Hand over to the standby that waits, rather than starting a process. For agents that a supervisor runs")
+                    "Hand over to the standby that waits, rather than starting a process. For agents that a supervisor"
+                            + " runs")
     private boolean toStandby;
 
     @Option(
@@ -92,7 +94,8 @@ public final class UpgradeCommand implements Callable<Integer> {
             Config config = configuration.load();
             if (config.get(AgentKeys.KEEPER_MODE) != KeeperMode.PROCESS) {
                 throw new UpgradeException(
-                        "keeper.mode is off, so the guests of the agent end with its process; set keeper.mode to process, start 'page-agent keeper', and start the agent again");
+                        "keeper.mode is off, so the guests of the agent end with its process; set keeper.mode to"
+                                + " process, start 'page-agent keeper', and start the agent again");
             }
             String node = Doors.nodeOf(config);
             return upgrade(config, node, PoolKeeping.socket(config, node));
@@ -143,7 +146,8 @@ public final class UpgradeCommand implements Callable<Integer> {
         }
         if (now.agent() != successor) {
             return fail(
-                    "process %d was asked to hand over to process %d, and has not within %s; the keeper says that process %d is the agent"
+                    ("process %d was asked to hand over to process %d, and has not within %s; the keeper says that"
+                                    + " process %d is the agent")
                             .formatted(before.agent(), successor, deadline, now.agent()));
         }
         spec.commandLine().getOut().printf("process %d is the agent of '%s'%n", successor, node);

@@ -36,17 +36,19 @@ public final class AgentKeys {
     public static final Key<Optional<String>> NODE_DOMAIN = Key.optional(
             "node.domain",
             ValueTypes.matching("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, . and -"),
-            "Failure domain, such as a rack: copies of a page are placed in different ones. The node itself if left out.");
+            "Failure domain, such as a rack: copies of a page are placed in different ones. The node itself if left"
+                    + " out.");
     public static final Key<Optional<HostPort>> API_LISTEN = Key.optional(
             "api.listen",
             ValueTypes.hostPort(),
-            "TCP address on which the agent serves its REST API besides its Unix socket, such as 127.0.0.1:7401 for Prometheus. Port 0 lets"
-                    + " the system choose. None if left out.");
+            "TCP address on which the agent serves its REST API besides its Unix socket, such as 127.0.0.1:7401 for"
+                    + " Prometheus. Port 0 lets the system choose. None if left out.");
     public static final Key<Optional<Path>> API_SOCKET = Key.optional(
             "api.socket",
             ValueTypes.path(),
-            "Unix socket on which the agent serves its REST API, at most 107 bytes long. If left out: `NODE.sock` in `/run/farpage` if the"
-                    + " agent runs as root, otherwise in `$XDG_RUNTIME_DIR/farpage`, or in `/tmp/farpage-UID` without that.");
+            "Unix socket on which the agent serves its REST API, at most 107 bytes long. If left out: `NODE.sock` in"
+                    + " `/run/farpage` if the agent runs as root, otherwise in `$XDG_RUNTIME_DIR/farpage`, or in"
+                    + " `/tmp/farpage-UID` without that.");
     public static final Key<String> API_SOCKET_MODE = Key.of(
             "api.socket_mode",
             ValueTypes.matching("0?[0-7]{3}", "three octal digits, such as 0660"),
@@ -55,15 +57,17 @@ public final class AgentKeys {
     public static final Key<Optional<String>> API_SOCKET_OWNER = Key.optional(
             "api.socket_owner",
             ValueTypes.text(),
-            "Owner of that socket as `USER`, `USER:GROUP` or `:GROUP`, by name or number; the agent's user and group if left out.");
+            "Owner of that socket as `USER`, `USER:GROUP` or `:GROUP`, by name or number; the agent's user and group if"
+                    + " left out.");
     public static final Key<List<String>> API_SOCKET_ROLES = Key.of(
             "api.socket_roles",
             ValueTypes.listOf(ValueTypes.matching(
                     ":?[^=:]+=(admin|operator|viewer|metrics)",
                     "USER=ROLE or :GROUP=ROLE, with the role admin, operator, viewer or metrics")),
             "",
-            "What users may do that connect to that socket, such as `prometheus=metrics,:kvm=operator`; the highest of several roles"
-                    + " counts. Root and the agent's user may do everything, users without a role nothing.");
+            "What users may do that connect to that socket, such as `prometheus=metrics,:kvm=operator`; the highest of"
+                    + " several roles counts. Root and the agent's user may do everything, users without a role"
+                    + " nothing.");
     public static final Key<Optional<String>> API_ADVERTISE = Key.optional(
             "api.advertise",
             ValueTypes.text(),
@@ -72,19 +76,20 @@ public final class AgentKeys {
     public static final Key<List<String>> API_NAMES = Key.texts(
             "api.names",
             "",
-            "Host names under which clients reach the REST API without TLS, beside addresses, `localhost` and this host's own name. Requests"
-                    + " with another Host are refused, since a web page may have sent them.");
+            "Host names under which clients reach the REST API without TLS, beside addresses, `localhost` and this"
+                    + " host's own name. Requests with another Host are refused, since a web page may have sent them.");
 
     public static final Key<Boolean> TLS_RENEW = Key.bool(
             "tls.renew",
             false,
-            "Whether the agent asks the coordinator for a new certificate after two thirds of its certificate's life, for the same key. The"
-                    + " coordinator needs `tls.ca_key`.");
+            "Whether the agent asks the coordinator for a new certificate after two thirds of its certificate's life,"
+                    + " for the same key. The coordinator needs `tls.ca_key`.");
 
     public static final Key<String> COORDINATOR_URL = Key.text(
             "coordinator.url",
             "http://127.0.0.1:7400",
-            "Where the coordinator is; https:// where it has certificates. With several coordinators, all their URLs, separated by commas.");
+            "Where the coordinator is; https:// where it has certificates. With several coordinators, all their URLs,"
+                    + " separated by commas.");
     public static final Key<Duration> COORDINATOR_TIMEOUT =
             Key.duration("coordinator.timeout", "5s", "100ms", "1m", "How long one call to the coordinator may take.");
 
@@ -95,7 +100,8 @@ public final class AgentKeys {
     public static final Key<HugepagePolicy> POOL_HUGEPAGES = Key.choice(
             "pool.hugepages",
             HugepagePolicy.PREFER,
-            "`require`: hugetlb pages only. `prefer`: ordinary pages if there are too few, and the log says how many are missing. `off`: ordinary pages.");
+            "`require`: hugetlb pages only. `prefer`: ordinary pages if there are too few, and the log says how many"
+                    + " are missing. `off`: ordinary pages.");
     public static final Key<HugepageSize> POOL_HUGEPAGE_SIZE =
             Key.of("pool.hugepage_size", new HugepageSizeType(), "2MiB", "Size of a hugepage.");
     public static final Key<LockPolicy> POOL_LOCK =
@@ -108,31 +114,35 @@ public final class AgentKeys {
     public static final Key<KeeperMode> KEEPER_MODE = Key.choice(
             "keeper.mode",
             KeeperMode.OFF,
-            "Where the pool, and what guests need, outlive the agent's process. `off`: nowhere; pages in the pool of an agent that is killed are lost. `process`: at"
-                    + " the `page-agent keeper` that listens at `keeper.socket`; an agent that is killed and started again has all pages, and serves its guests again.");
+            "Where the pool, and what guests need, outlive the agent's process. `off`: nowhere; pages in the pool of an"
+                    + " agent that is killed are lost. `process`: at the `page-agent keeper` that listens at"
+                    + " `keeper.socket`; an agent that is killed and started again has all pages, and serves its guests"
+                    + " again.");
     public static final Key<Optional<Path>> KEEPER_SOCKET = Key.optional(
             "keeper.socket",
             ValueTypes.path(),
-            "Unix socket of this node's keeper, at most 107 bytes long. If left out: `NODE.keeper` in the directory of `api.socket`'s"
-                    + " default.");
+            "Unix socket of this node's keeper, at most 107 bytes long. If left out: `NODE.keeper` in the directory of"
+                    + " `api.socket`'s default.");
 
     public static final Key<Boolean> KEEPER_STANDBY = Key.bool(
             "keeper.standby",
             false,
-            "Whether `page-agent run` becomes a warm standby while another process of this node is the agent, instead of ending with an error. A standby has"
-                    + " loaded its classes and checked its configuration, and takes over at once when the agent is killed or hands over (`page-agent upgrade`)."
-                    + " Run two such services with the same configuration. Needs `keeper.mode` `process`.");
+            "Whether `page-agent run` becomes a warm standby while another process of this node is the agent, instead"
+                    + " of ending with an error. A standby has loaded its classes and checked its configuration, and"
+                    + " takes over at once when the agent is killed or hands over (`page-agent upgrade`). Run two such"
+                    + " services with the same configuration. Needs `keeper.mode` `process`.");
 
     public static final Key<TransportMode> TRANSPORT_MODE = Key.choice(
             "transport.mode",
             TransportMode.AUTO,
-            "`auto`: RDMA where both ends have it, TCP elsewhere. `rdma`: the agent does not start without RDMA. `tcp`: TCP only.");
+            "`auto`: RDMA where both ends have it, TCP elsewhere. `rdma`: the agent does not start without RDMA. `tcp`:"
+                    + " TCP only.");
 
     public static final Key<IdleStrategy> SHARD_IDLE = Key.choice(
             "shard.idle",
             IdleStrategy.ADAPTIVE,
-            "What threads that move pages do when idle: `spin` takes a CPU each, `block` sleeps at once, `adaptive` spins for"
-                    + " `shard.spin` and then sleeps.");
+            "What threads that move pages do when idle: `spin` takes a CPU each, `block` sleeps at once, `adaptive`"
+                    + " spins for `shard.spin` and then sleeps.");
     public static final Key<Duration> SHARD_SPIN =
             Key.duration("shard.spin", "50us", "0ns", "1s", "How long `adaptive` spins before it sleeps.");
     public static final Key<Integer> SHARD_COUNT = Key.integer(
@@ -140,56 +150,60 @@ public final class AgentKeys {
             1,
             1,
             LinkOptions.MAX_SHARDS,
-            "Threads that move pages. Guests are spread over them, and so are the parts of a guest whose VMM hands over several userfaultfds.");
+            "Threads that move pages. Guests are spread over them, and so are the parts of a guest whose VMM hands over"
+                    + " several userfaultfds.");
     public static final Key<List<Integer>> SHARD_CPU = Key.of(
             "shard.cpu",
             ValueTypes.listOf(ValueTypes.integer(0, 1023)),
             "",
-            "CPUs that the threads that move pages are bound to: one for each of `shard.count`, such as `2,3`, or none.");
+            "CPUs that the threads that move pages are bound to: one for each of `shard.count`, such as `2,3`, or"
+                    + " none.");
 
     public static final Key<Optional<Integer>> SHARD_PRIORITY = Key.of(
             "shard.realtime_priority",
             ValueTypes.orWord("auto", ValueTypes.integer(0, 99)),
             "auto",
-            "Real-time priority (SCHED_FIFO) of threads that move pages, which keeps faults short on a busy host. `auto`: 1 for"
-                    + " threads that do not spin, where permitted. 0: none. Threads that do not spin leave half of every CPU to"
-                    + " others; a thread that spins takes the priority only if one is given. Several agents on one host have a budget each: set 0, as"
-                    + " `farpage up --local` does.");
+            "Real-time priority (SCHED_FIFO) of threads that move pages, which keeps faults short on a busy host."
+                    + " `auto`: 1 for threads that do not spin, where permitted. 0: none. Threads that do not spin"
+                    + " leave half of every CPU to others; a thread that spins takes the priority only if one is given."
+                    + " Several agents on one host have a budget each: set 0, as `farpage up --local` does.");
 
     public static final Key<Integer> GUEST_DEPTH =
             Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each pager of a guest.");
     public static final Key<PinPolicy.Mode> GUEST_PINS = Key.choice(
             "guest.pins",
             PinPolicy.Mode.HOLD,
-            "What a guest gets if its VMM may pin its memory (O_DIRECT, VFIO, RDMA). `hold`: pages that may be pinned stay resident, beyond"
-                    + " the limit if need be. `refuse`: the handoff is refused.");
+            "What a guest gets if its VMM may pin its memory (O_DIRECT, VFIO, RDMA). `hold`: pages that may be pinned"
+                    + " stay resident, beyond the limit if need be. `refuse`: the handoff is refused.");
     public static final Key<Duration> GUEST_PIN_LINGER = Key.duration(
             "guest.pin_linger",
             "10s",
             "0ns",
             "10m",
-            "How long pages stay resident after the last descriptor that may pin them was closed: I/O may still be under way.");
+            "How long pages stay resident after the last descriptor that may pin them was closed: I/O may still be"
+                    + " under way.");
     public static final Key<Duration> GUEST_FLUSH_DEADLINE = Key.duration(
             "guest.flush_deadline",
             "10m",
             "5s",
             "1d",
-            "How long the unwritten pages of a VMM that has ended are kept while none of them reaches a home; then they are discarded.");
+            "How long the unwritten pages of a VMM that has ended are kept while none of them reaches a home; then they"
+                    + " are discarded.");
     public static final Key<Path> SEAL_DIRECTORY = Key.path(
             "seal.directory",
             "/var/lib/farpage/seal",
-            "Where the tags of encrypted spaces are kept between two guests; created if missing. Another node that is to use a space needs"
-                    + " the file of that space in its own directory.");
+            "Where the tags of encrypted spaces are kept between two guests; created if missing. Another node that is"
+                    + " to use a space needs the file of that space in its own directory.");
     public static final Key<Optional<Path>> SEAL_KEYS = Key.optional(
             "seal.keys",
             ValueTypes.path(),
-            "Directory with the keys of encrypted spaces: files `*.key` of mode 0600, each with 32 bytes or 64 hex digits. New"
-                    + " spaces take `default.key`, or the only key.");
+            "Directory with the keys of encrypted spaces: files `*.key` of mode 0600, each with 32 bytes or 64 hex"
+                    + " digits. New spaces take `default.key`, or the only key.");
     public static final Key<List<String>> SEAL_KEY_COMMAND = Key.texts(
             "seal.key_command",
             "",
-            "Program that prints a key of encrypted spaces, and its first arguments, instead of `seal.keys`. The last argument is the"
-                    + " id of the key, or `current` for the key of new spaces.");
+            "Program that prints a key of encrypted spaces, and its first arguments, instead of `seal.keys`. The last"
+                    + " argument is the id of the key, or `current` for the key of new spaces.");
     public static final Key<Duration> SEAL_KEY_DEADLINE =
             Key.duration("seal.key_deadline", "10s", "100ms", "5m", "How long `seal.key_command` may take.");
     public static final Key<Optional<Path>> SEAL_LIBRARY = Key.optional(
@@ -211,42 +225,46 @@ public final class AgentKeys {
             "20ms",
             "1ms",
             "10m",
-            "How long a home of a page that has several may take to send it before another one is asked as well; about three times the"
-                    + " 99th percentile.");
+            "How long a home of a page that has several may take to send it before another one is asked as well; about"
+                    + " three times the 99th percentile.");
     public static final Key<Duration> MIRROR_DROP_AFTER = Key.duration(
             "mirror.drop_after",
             "1s",
             "10ms",
             "10m",
-            "How long a home of a page that has several may leave a write-back unanswered before it is dropped. One whose link breaks is"
-                    + " dropped at once if the page cannot be evicted otherwise.");
+            "How long a home of a page that has several may leave a write-back unanswered before it is dropped. One"
+                    + " whose link breaks is dropped at once if the page cannot be evicted otherwise.");
 
     public static final Key<Long> MIRROR_REPAIR_RATE = Key.bytes(
             "mirror.repair_rate",
             "100MiB",
             "64KiB",
             "1TiB",
-            "Bytes a second, at most, that each pager of a guest copies to a home that joins an extent: to replace one that was lost, or one on a node that"
-                    + " is drained; and that this node copies to its own pool where it joins extents that no guest uses.");
+            "Bytes a second, at most, that each pager of a guest copies to a home that joins an extent: to replace one"
+                    + " that was lost, or one on a node that is drained; and that this node copies to its own pool"
+                    + " where it joins extents that no guest uses.");
 
     public static final Key<Boolean> DRAIN_ON_STOP = Key.bool(
             "drain.on_stop",
             false,
-            "Whether the agent, told to end (SIGTERM), first has the coordinator move what its pool holds to other nodes.");
+            "Whether the agent, told to end (SIGTERM), first has the coordinator move what its pool holds to other"
+                    + " nodes.");
     public static final Key<Duration> DRAIN_TIMEOUT = Key.duration(
             "drain.timeout",
             "10m",
             "1s",
             "24h",
-            "How long that may take; then the agent ends, and pages without another home are lost. Below what the service manager waits before it kills.");
+            "How long that may take; then the agent ends, and pages without another home are lost. Below what the"
+                    + " service manager waits before it kills.");
 
     public static final Key<Integer> LINK_MAX =
             Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
     public static final Key<LinkMode> LINK_MODE = Key.choice(
             "link.mode",
             LinkMode.MESH,
-            "`mesh`: the agent links with every other node. `demand`: with the homes of the spaces that it has attached, with nodes that start a link,"
-                    + " and with those that `POST /api/v1/links/{peer}` names; all agents of a cluster with more nodes than `link.max` need it.");
+            "`mesh`: the agent links with every other node. `demand`: with the homes of the spaces that it has"
+                    + " attached, with nodes that start a link, and with those that `POST /api/v1/links/{peer}` names;"
+                    + " all agents of a cluster with more nodes than `link.max` need it.");
 
     public static final Key<Duration> LINK_GRACE = Key.duration(
             "link.grace",
@@ -265,12 +283,13 @@ public final class AgentKeys {
     public static final Key<List<String>> LINK_ALLOWED_PEERS = Key.texts(
             "link.allowed_peers",
             "",
-            "Ids of the nodes that this agent links with, whatever the coordinator says; all of the cluster, if left out.");
+            "Ids of the nodes that this agent links with, whatever the coordinator says; all of the cluster, if left"
+                    + " out.");
     public static final Key<LinkEncryption> LINK_ENCRYPTION = Key.choice(
             "link.encryption",
             LinkEncryption.OFF,
-            "`require`: this agent's links are encrypted (TLS 1.3), and none of them uses RDMA, which does not encrypt. `off`: a link is"
-                    + " encrypted if its peer requires that.");
+            "`require`: this agent's links are encrypted (TLS 1.3), and none of them uses RDMA, which does not encrypt."
+                    + " `off`: a link is encrypted if its peer requires that.");
     public static final Key<Optional<Path>> LINK_SSL_LIBRARY = Key.optional(
             "link.ssl_library", ValueTypes.path(), "libssl to load; the system's `libssl.so.3`, if left out.");
 
@@ -284,8 +303,8 @@ public final class AgentKeys {
             "tcp.allowed_addresses",
             ValueTypes.listOf(new GidRangeType()),
             "",
-            "Addresses and prefixes, such as `10.0.0.0/8`, that peers reach this node's memory from and offer theirs under over TCP; all, if"
-                    + " left out.");
+            "Addresses and prefixes, such as `10.0.0.0/8`, that peers reach this node's memory from and offer theirs"
+                    + " under over TCP; all, if left out.");
     public static final Key<Optional<IdleStrategy>> TCP_RESPONDER_IDLE = Key.optional(
             "tcp.responder_idle",
             ValueTypes.choice(IdleStrategy.class),
@@ -311,7 +330,8 @@ public final class AgentKeys {
             "rdma.allowed_gids",
             ValueTypes.listOf(new GidRangeType()),
             "",
-            "GIDs and prefixes, such as `fe80::/10` or `10.0.0.0/8`, of peers' RDMA ports that queue pairs are connected to; all, if left out.");
+            "GIDs and prefixes, such as `fe80::/10` or `10.0.0.0/8`, of peers' RDMA ports that queue pairs are"
+                    + " connected to; all, if left out.");
     public static final Key<Integer> RDMA_MTU = Key.of(
             "rdma.mtu",
             new MtuType(),
@@ -324,7 +344,8 @@ public final class AgentKeys {
             16,
             1,
             255,
-            "READs in flight on one queue pair, in either direction. A queue pair takes the smaller value of its two ends.");
+            "READs in flight on one queue pair, in either direction. A queue pair takes the smaller value of its two"
+                    + " ends.");
     public static final Key<Integer> RDMA_TIMEOUT = Key.integer(
             "rdma.timeout", 14, 1, 31, "Local ACK timeout: 4.096 us times two to the power of this; 14 is 67 ms.");
     public static final Key<Integer> RDMA_RETRY_CNT =

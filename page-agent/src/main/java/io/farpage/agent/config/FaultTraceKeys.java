@@ -13,7 +13,8 @@ public final class FaultTraceKeys {
             1000,
             0,
             1_000_000_000,
-            "Sampling interval: one in that number of the faults of each guest that fetch a page is traced; 0 traces slow faults only. Only with `trace.otlp.endpoint`.");
+            "Sampling interval: one in that number of the faults of each guest that fetch a page is traced; 0 traces"
+                    + " slow faults only. Only with `trace.otlp.endpoint`.");
     public static final Key<Duration> SLOWER_THAN = Key.duration(
             "trace.faults.slower_than", "10ms", "0s", "1h", "Every such fault that takes longer is traced, too.");
 

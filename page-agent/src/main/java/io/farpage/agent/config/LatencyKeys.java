@@ -14,8 +14,8 @@ public final class LatencyKeys {
     public static final Key<Optional<Path>> DIRECTORY = Key.optional(
             "latency.directory",
             ValueTypes.path(),
-            "Directory for logs of latencies in HdrHistogram's interval log format, created if missing; no log if left out. `page-agent latency"
-                    + " --file` and HdrHistogram's tools read them.");
+            "Directory for logs of latencies in HdrHistogram's interval log format, created if missing; no log if left"
+                    + " out. `page-agent latency --file` and HdrHistogram's tools read them.");
     public static final Key<Duration> INTERVAL = Key.duration(
             "latency.interval", "1s", "100ms", "1h", "Interval of these logs: every series has a histogram for each.");
     public static final Key<Long> MAX_SIZE = Key.bytes(

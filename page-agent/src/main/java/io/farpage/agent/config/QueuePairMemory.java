@@ -54,7 +54,8 @@ public record QueuePairMemory(String purpose, long needed, long permitted) {
             return Optional.empty();
         }
         return Optional.of(
-                "%s may need %s of native memory, and -XX:%s permits %s; a quarter of that is kept for all else; lower one of these settings, or start the JVM with %s"
+                ("%s may need %s of native memory, and -XX:%s permits %s; a quarter of that is kept for all else; lower"
+                                + " one of these settings, or start the JVM with %s")
                         .formatted(purpose, mebibytes(needed), FLAG, mebibytes(permitted), flag()));
     }
 

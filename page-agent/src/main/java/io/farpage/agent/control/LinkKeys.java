@@ -88,7 +88,8 @@ public final class LinkKeys {
                         .refuse(own, new Identity.Node(peer.id()), statement(peer.id(), peer.incarnation(), key));
         reason.ifPresent(text -> {
             throw new VerbsException(
-                    "link to %s: its link key is not that of node '%s': %s; the coordinator was handed another key, or the node's certificate is not valid"
+                    ("link to %s: its link key is not that of node '%s': %s; the coordinator was handed another key, or"
+                                    + " the node's certificate is not valid")
                             .formatted(peer.id(), peer.id(), text));
         });
     }
@@ -117,7 +118,8 @@ public final class LinkKeys {
                 .orElseThrow(
                         () -> new VerbsException(
                                 "link to " + peer.id()
-                                        + ": it registered no link key, so it cannot prove who it is; its agent is older than this one: update it"));
+                                        + ": it registered no link key, so it cannot prove who it is; its agent is"
+                                        + " older than this one: update it"));
         tls.ifPresent(own -> requireSigned(peer, key, own));
         try {
             KeyAgreement agreement = KeyAgreement.getInstance(CURVE);
@@ -129,7 +131,8 @@ public final class LinkKeys {
                             .thenExpand(context(peer, label), LinkSecret.SIZE));
         } catch (GeneralSecurityException e) {
             throw new VerbsException(
-                    "link to %s: its link key is not an X25519 public key: %s; its agent is faulty, or what it registered was altered"
+                    ("link to %s: its link key is not an X25519 public key: %s; its agent is faulty, or what it"
+                                    + " registered was altered")
                             .formatted(peer.id(), e.getMessage()));
         }
     }

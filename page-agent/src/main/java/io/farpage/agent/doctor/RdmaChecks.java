@@ -214,8 +214,9 @@ final class RdmaChecks {
                 ? check.ok(node + " can be read and written")
                 : check.warn(
                         node + " cannot be read and written by this user",
-                        "echo 'SUBSYSTEM==\"infiniband_verbs\", MODE=\"0666\"' > /etc/udev/rules.d/70-farpage-rdma.rules"
-                                + " && udevadm control --reload && udevadm trigger --subsystem-match=infiniband_verbs");
+                        "echo 'SUBSYSTEM==\"infiniband_verbs\", MODE=\"0666\"' >"
+                                + " /etc/udev/rules.d/70-farpage-rdma.rules && udevadm control --reload && udevadm"
+                                + " trigger --subsystem-match=infiniband_verbs");
     }
 
     /** Whether devices can be, or are, split into virtual functions for guests. */

@@ -73,7 +73,8 @@ public final class LatencyLogReader {
 
     private static IOException noLog(Path file, String why) {
         return new IOException(
-                "%s is not an interval log of HdrHistogram: %s; give one of the files latency-*.hlog in latency.directory"
+                ("%s is not an interval log of HdrHistogram: %s; give one of the files latency-*.hlog in"
+                                + " latency.directory")
                         .formatted(file, why));
     }
 

@@ -151,7 +151,8 @@ public final class Domain {
                 .isPresent();
         if (!memfd || !shared) {
             throw refused(
-                    "its RAM must be a shared memfd: <memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>");
+                    "its RAM must be a shared memfd: <memoryBacking><source type='memfd'/><access"
+                            + " mode='shared'/></memoryBacking>");
         }
         for (String never : List.of("locked", "allocation")) {
             Optional<Element> set = backing.flatMap(element -> child(element, "", never))

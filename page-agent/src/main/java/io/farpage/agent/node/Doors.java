@@ -92,7 +92,8 @@ public final class Doors implements AutoCloseable {
     private static void checkExposure(Config config) {
         if (config.get(AgentKeys.COORDINATOR_URL).contains("https:")) {
             throw new ConfigException(List.of(
-                    "coordinator.url: '%s' is not valid without tls.certificate, tls.key and tls.ca; 'page-agent join' gets them"
+                    ("coordinator.url: '%s' is not valid without tls.certificate, tls.key and tls.ca; 'page-agent join'"
+                                    + " gets them")
                             .formatted(config.get(AgentKeys.COORDINATOR_URL))));
         }
         String tcp = config.get(AgentKeys.TCP_ADDRESS);

@@ -37,12 +37,14 @@ final class Handover {
         KeptMemory memory = keeper.orElseThrow(
                 () -> ProblemException.conflict(
                         "not-kept",
-                        "keeper.mode of this agent is off: its pool and guests end with its process, and no other can take over; set keeper.mode to process"));
+                        "keeper.mode of this agent is off: its pool and guests end with its process, and no other can"
+                                + " take over; set keeper.mode to process"));
         KeeperState state = look(memory);
         if (state.standby() == 0) {
             throw ProblemException.conflict(
                     "no-standby",
-                    "no standby of this agent is warm; start one with keeper.standby true, or use 'page-agent upgrade'");
+                    "no standby of this agent is warm; start one with keeper.standby true, or use 'page-agent"
+                            + " upgrade'");
         }
         guests.leave().ifPresent(obstacle -> {
             throw ProblemException.conflict("guest-not-kept", obstacle);

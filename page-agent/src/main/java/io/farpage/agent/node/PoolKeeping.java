@@ -114,7 +114,8 @@ public final class PoolKeeping implements AutoCloseable {
         Optional<String> failure = record.write(text);
         if (failure.isPresent() && !tooLong) {
             log.warn(
-                    "what this agent knows is not kept for its successor: {}; a coordinator that is lost together with this agent cannot be rebuilt from it",
+                    "what this agent knows is not kept for its successor: {}; a coordinator that is lost together with"
+                            + " this agent cannot be rebuilt from it",
                     failure.get());
         }
         tooLong = failure.isPresent();

@@ -53,7 +53,8 @@ final class Shards implements AutoCloseable {
         if (2L * frames * config.get(AgentKeys.SHARD_COUNT)
                 > pool.stagingFrames().capacity()) {
             throw new IllegalArgumentException(
-                    "pool.staging of %d bytes has too little room beside the pool headers of link.max %d peers at each of shard.count %d shards; raise it"
+                    ("pool.staging of %d bytes has too little room beside the pool headers of link.max %d peers at each"
+                                    + " of shard.count %d shards; raise it")
                             .formatted(
                                     config.get(AgentKeys.POOL_STAGING),
                                     config.get(AgentKeys.LINK_MAX),

@@ -73,7 +73,8 @@ public final class ApiSocket implements AutoCloseable {
         int directory = directoryOf(path).toString().getBytes(StandardCharsets.UTF_8).length;
         if (bytes > MAX_PATH || directory + BESIDE > MAX_PATH) {
             throw new IOException(
-                    "the path has %d bytes, %d of them its directory; %d and %d are allowed; set api.socket to a shorter path"
+                    ("the path has %d bytes, %d of them its directory; %d and %d are allowed; set api.socket to a"
+                                    + " shorter path")
                             .formatted(bytes, directory, MAX_PATH, MAX_PATH - BESIDE));
         }
     }

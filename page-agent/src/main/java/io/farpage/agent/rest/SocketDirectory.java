@@ -83,7 +83,8 @@ public final class SocketDirectory {
                 || found.permissions().contains(PosixFilePermission.OTHERS_WRITE);
         if (!found.isDirectory() || !found.owner().equals(self) || othersWrite) {
             throw new IOException(
-                    "%s is not a directory of user %s that others cannot write to; remove it, or set api.socket to another path"
+                    ("%s is not a directory of user %s that others cannot write to; remove it, or set api.socket to"
+                                    + " another path")
                             .formatted(directory, self.getName()));
         }
     }

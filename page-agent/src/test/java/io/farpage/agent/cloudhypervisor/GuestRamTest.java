@@ -17,7 +17,8 @@ class GuestRamTest {
     @Test
     void shouldPutRangesBehindEachOtherInTheOrderOfTheirAddresses() {
         GuestRam ram = ram(
-                "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":4294967296,\"size\":8192},{\"gpa\":0,\"size\":4096}]}}");
+                "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":4294967296,\"size\":8192},{\"gpa\":0,"
+                        + "\"size\":4096}]}}");
         assertEquals(12288, ram.size());
         assertEquals(OptionalLong.of(0), ram.offset(0, 4096));
         assertEquals(OptionalLong.of(4096), ram.offset(1L << 32, 8192));
@@ -39,7 +40,8 @@ class GuestRamTest {
                 "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":1,\"size\":4096}]}}",
                 "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":0,\"size\":-4096}]}}",
                 "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":0}]}}",
-                "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":0,\"size\":8192},{\"gpa\":4096,\"size\":4096}]}}"
+                "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":0,\"size\":8192},{\"gpa\":4096,"
+                        + "\"size\":4096}]}}"
             })
     void shouldRefuseAConfigurationThatSaysNothingOfTheRam(String config) {
         assertThrows(IllegalArgumentException.class, () -> ram(config));

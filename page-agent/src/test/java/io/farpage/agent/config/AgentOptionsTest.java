@@ -74,10 +74,10 @@ class AgentOptionsTest {
                         Optional.empty(), Map.of("FARPAGE_RDMA_MAX_INLINE_DATA", "64"), Map.of("rdma.max_sge", "4")));
         assertEquals(
                 List.of(
-                        "variable FARPAGE_RDMA_MAX_INLINE_DATA from the environment is no longer a key of page-agent: a page is"
-                                + " larger than what can be sent inline; remove it",
-                        "key rdma.max_sge from command line is no longer a key of page-agent: agents move a page with one"
-                                + " scatter/gather entry; remove it"),
+                        "variable FARPAGE_RDMA_MAX_INLINE_DATA from the environment is no longer a key of page-agent: a"
+                                + " page is larger than what can be sent inline; remove it",
+                        "key rdma.max_sge from command line is no longer a key of page-agent: agents move a page with"
+                                + " one scatter/gather entry; remove it"),
                 refused.problems());
     }
 

@@ -116,7 +116,8 @@ final class LinkKeysTest {
     void shouldRefuseAPeerThatRegisteredNoKey() {
         LinkKeys a = LinkKeys.generate("a", ONE);
         assertEquals(
-                "link to b: it registered no link key, so it cannot prove who it is; its agent is older than this one: update it",
+                "link to b: it registered no link key, so it cannot prove who it is; its agent is older than this one:"
+                        + " update it",
                 assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.empty())))
                         .getMessage());
     }
@@ -130,7 +131,8 @@ final class LinkKeysTest {
         VerbsException refused =
                 assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.of(new LinkKey(zero)))));
         assertEquals(
-                "link to b: its link key is not an X25519 public key: Point has small order; its agent is faulty, or what it registered was altered",
+                "link to b: its link key is not an X25519 public key: Point has small order; its agent is faulty, or"
+                        + " what it registered was altered",
                 refused.getMessage());
     }
 
@@ -169,8 +171,8 @@ final class LinkKeysTest {
         LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
         LinkKeys b = LinkKeys.generate("b", TWO);
         assertEquals(
-                "link to b: its link key is not that of node 'b': it is not signed; the coordinator was handed another key, or the"
-                        + " node's certificate is not valid",
+                "link to b: its link key is not that of node 'b': it is not signed; the coordinator was handed another"
+                        + " key, or the node's certificate is not valid",
                 assertThrows(VerbsException.class, () -> a.with(node("b", TWO, b)))
                         .getMessage());
     }

@@ -22,7 +22,8 @@ final class DomainTest {
               <name>demo</name>
               <metadata>
                 <other:thing xmlns:other='urn:other'><guest local='1GiB'/></other:thing>
-                <farpage:guest xmlns:farpage='urn:farpage:guest:1' local='64MiB' replicas='2' homes='b,c' encrypted='yes'/>
+                <farpage:guest xmlns:farpage='urn:farpage:guest:1' local='64MiB' replicas='2' homes='b,c' \
+            encrypted='yes'/>
               </metadata>
               <memory unit='MiB'>512</memory>
               <memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>

@@ -28,8 +28,8 @@ final class Backing implements AutoCloseable {
             if (policy.mode() == PinPolicy.Mode.REFUSE && pins.isHeld()) {
                 pins.close();
                 throw new HandoffException(pins.found()
-                        + "; memory that may be pinned cannot be evicted. Open disks without O_DIRECT (QEMU: cache=writeback), preload"
-                        + " libfarpage-preload.so, or set guest.pins to hold");
+                        + "; memory that may be pinned cannot be evicted. Open disks without O_DIRECT (QEMU:"
+                        + " cache=writeback), preload libfarpage-preload.so, or set guest.pins to hold");
             }
             return new Backing(MemoryFile.adopt(descriptor), pins);
         } catch (IOException e) {

@@ -41,9 +41,9 @@ final class Footprint {
                 + (sealed ? pages * SealTable.ENTRY_BYTES : 0);
         if (bytes > available) {
             throw new HandoffException(
-                    "the page table of %d pages may take %d bytes, and this host has %d bytes available; free memory on the host,"
+                    "the page table of %d pages may take %d bytes, and this host has %d bytes available; free memory"
                                     .formatted(pages, bytes, available)
-                            + " or serve a smaller guest");
+                            + " on the host, or serve a smaller guest");
         }
     }
 

@@ -51,7 +51,8 @@ record GroupLimit(Optional<MemoryHeadroom> headroom) {
         }
         if (allowed < least) {
             throw new HandoffException(
-                    "the control group of the VMM (%s) leaves %d bytes; %d resident pages, the least, need %d bytes more: raise its limit"
+                    ("the control group of the VMM (%s) leaves %d bytes; %d resident pages, the least, need %d bytes"
+                                    + " more: raise its limit")
                             .formatted(left.source(), left.bytes(), least, least * pageBytes - room(left)));
         }
         log.warn(
@@ -73,7 +74,8 @@ record GroupLimit(Optional<MemoryHeadroom> headroom) {
         long more = (Math.min(localPages, pages) - resident) * pageBytes;
         headroom.filter(left -> more > Math.max(0, room(left))).ifPresent(left -> {
             throw new IllegalArgumentException(
-                    "a limit of %d pages needs %d bytes more, and the control group of the VMM (%s) leaves %d; raise the group's limit first"
+                    ("a limit of %d pages needs %d bytes more, and the control group of the VMM (%s) leaves %d; raise"
+                                    + " the group's limit first")
                             .formatted(localPages, more, left.source(), left.bytes()));
         });
     }

@@ -164,7 +164,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
         if (adoptions.isPending(id)) {
             throw new GuestException(
                     Obstacle.CONFLICT,
-                    "the space with id %d has a guest that an earlier process of this agent has left; the log says why it is not served; end its VMM"
+                    ("the space with id %d has a guest that an earlier process of this agent has left; the log says why"
+                                    + " it is not served; end its VMM")
                             .formatted(id));
         }
         Guest guest = guests.get(id);
@@ -337,9 +338,11 @@ public final class Guests implements AutoCloseable, SampledGuests {
         Optional<String> obstacle = guests.values().stream()
                 .filter(guest -> !guest.hasEnded() && !guest.isKept())
                 .map(guest -> guest.isAttached()
-                        ? "the guest of space '%s' (process %d) does not survive the end of this process, as the log has said at its handoff; end its VMM, or move it, first"
+                        ? ("the guest of space '%s' (process %d) does not survive the end of this process, as the log"
+                                        + " has said at its handoff; end its VMM, or move it, first")
                                 .formatted(guest.space(), guest.pid())
-                        : "the guest of space '%s' waits for its VMM, or its pages are being saved; start the VMM, or detach the guest, first"
+                        : ("the guest of space '%s' waits for its VMM, or its pages are being saved; start the VMM, or"
+                                        + " detach the guest, first")
                                 .formatted(guest.space()))
                 .findFirst();
         leaving = obstacle.isEmpty();

@@ -41,7 +41,8 @@ final class PagerHosts {
     /** Why no shard can take another pager, and how to change that. */
     String fullness() {
         return maxOfHeap < hosts.size() * MAX
-                ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
+                ? ("the heap of %d MiB has room for %d pagers; end a guest, or give the agent more"
+                                + " (FARPAGE_JAVA_OPTS=-Xmx...)")
                         .formatted(Runtime.getRuntime().maxMemory() >> 20, maxOfHeap)
                 : "this agent's shards have all the pagers that they may have, %d; end a guest, or raise shard.count"
                         .formatted(capacity());

@@ -44,7 +44,8 @@ record SocketUsers(int user, int group, int mode) {
         return allowed
                 ? Optional.empty()
                 : Optional.of(
-                        "process %d of user %d (groups %s) may not hand memory over: the socket is of user %d, group %d, mode %04o; attach with --socket-owner or --socket-mode"
+                        ("process %d of user %d (groups %s) may not hand memory over: the socket is of user %d, group"
+                                        + " %d, mode %04o; attach with --socket-owner or --socket-mode")
                                 .formatted(peer.pid(), peer.user(), new TreeSet<>(peer.groups()), user, group, mode));
     }
 }

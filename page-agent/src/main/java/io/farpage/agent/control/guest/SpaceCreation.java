@@ -72,7 +72,8 @@ final class SpaceCreation {
             if (request.replicas().orElse(homes) != homes) {
                 throw new GuestException(
                         Obstacle.CONFLICT,
-                        "space '%s' exists and has %d homes for each page, not %d; leave the replicas out, or choose another name"
+                        ("space '%s' exists and has %d homes for each page, not %d; leave the replicas out, or choose"
+                                        + " another name")
                                 .formatted(name, homes, request.replicas().getAsInt()));
             }
             return Optional.empty();

@@ -76,7 +76,8 @@ public final class KeptMemory implements AutoCloseable {
             opened.ifPresent(KeeperConnection::close);
             String problem = e instanceof KeeperBusyException || e instanceof KeptFormatException
                     ? String.valueOf(e.getMessage())
-                    : "keeper.mode is process, and no keeper answers at %s: %s; start 'page-agent keeper' as a service of its own, or set keeper.mode to off"
+                    : ("keeper.mode is process, and no keeper answers at %s: %s; start 'page-agent keeper' as a service"
+                                    + " of its own, or set keeper.mode to off")
                             .formatted(path, e.getMessage());
             throw new KeeperException(problem, e);
         }
@@ -238,7 +239,8 @@ public final class KeptMemory implements AutoCloseable {
                 now.ifPresentOrElse(
                         one -> log.info("process {} is the warm standby of this agent", one),
                         () -> log.warn(
-                                "this agent no longer has a warm standby: if this agent is killed now, its guests wait for the start of another"));
+                                "this agent no longer has a warm standby: if this agent is killed now, its guests wait"
+                                        + " for the start of another"));
             }
             standby = now;
         } catch (IOException e) {
@@ -259,7 +261,8 @@ public final class KeptMemory implements AutoCloseable {
         }
         if (kept) {
             log.error(
-                    "the keeper at {} has ended: if this agent is killed now, the pages in its pool are lost; start 'page-agent keeper' again",
+                    "the keeper at {} has ended: if this agent is killed now, the pages in its pool are lost; start"
+                            + " 'page-agent keeper' again",
                     path);
             kept = false;
         }

@@ -89,7 +89,8 @@ public final class Standby {
     private void check(long kept) {
         if (kept != 0 && !isPool.test(kept)) {
             throw new KeeperException(
-                    "the agent's pool has %d bytes, and pool.exported with pool.staging of this standby makes another; set both as the agent has them"
+                    ("the agent's pool has %d bytes, and pool.exported with pool.staging of this standby makes another;"
+                                    + " set both as the agent has them")
                             .formatted(kept));
         }
     }

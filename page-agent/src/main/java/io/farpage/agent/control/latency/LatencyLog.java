@@ -126,8 +126,8 @@ public final class LatencyLog implements AutoCloseable {
     private void lost(IOException e) {
         if (lostInARow++ == 0) {
             log.error(
-                    "latency.directory {}: latencies are not logged, and guests are not affected: {}; free space there, or set"
-                            + " latency.directory to a directory that this agent may write to",
+                    "latency.directory {}: latencies are not logged, and guests are not affected: {}; free space there,"
+                            + " or set latency.directory to a directory that this agent may write to",
                     options.directory(),
                     e.toString());
         }

@@ -42,7 +42,8 @@ final class Disobedience {
         long now = System.nanoTime();
         if (!refusing || now - loggedAt > LOG_INTERVAL_NANOS) {
             log.error(
-                    "{}; pool, links and guests stay as they are. Start the coordinator with the newest store, or with --rebuild",
+                    "{}; pool, links and guests stay as they are. Start the coordinator with the newest store, or with"
+                            + " --rebuild",
                     e.getMessage());
             loggedAt = now;
         }

@@ -101,7 +101,8 @@ final class VmmProcess implements AutoCloseable {
                 ? new Finding(
                         Kind.LASTING,
                         "process " + pid + " has " + kilobytes
-                                + " kB pinned (VmPin), such as by buffers that are registered with an io_uring or with RDMA")
+                                + " kB pinned (VmPin), such as by buffers that are registered with an io_uring or with"
+                                + " RDMA")
                 : found;
     }
 

@@ -78,8 +78,9 @@ final class KeyFiles implements KeySource {
                         .formatted(file, PosixFilePermissions.toString(allowed), file));
             }
             if (Files.isDirectory(file, LinkOption.NOFOLLOW_LINKS) || Files.size(file) > MAX_BYTES) {
-                throw new SealException("key file %s is not a file of at most %d bytes; a key is 32 bytes or 64 hex digits"
-                        .formatted(file, MAX_BYTES));
+                throw new SealException(
+                        "key file %s is not a file of at most %d bytes; a key is 32 bytes or 64 hex digits"
+                                .formatted(file, MAX_BYTES));
             }
             return SpaceKey.read(Files.readAllBytes(file), "key file " + file);
         } catch (IOException e) {

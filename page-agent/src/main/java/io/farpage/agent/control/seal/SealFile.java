@@ -140,7 +140,8 @@ final class SealFile {
     private static Header header(InputStream from, Path file) throws IOException, SealException {
         byte[] bytes = from.readNBytes(HEADER_BYTES);
         if (bytes.length < HEADER_BYTES || Arrays.mismatch(bytes, MAGIC) < MAGIC.length) {
-            throw new SealException(file + " is not a file with tags of pages, or is of a newer version of this program");
+            throw new SealException(
+                    file + " is not a file with tags of pages, or is of a newer version of this program");
         }
         ByteBuffer fields = ByteBuffer.wrap(bytes).position(MAGIC.length);
         byte[] mark = new byte[MARK_BYTES];

@@ -96,7 +96,8 @@ public final class Seals {
 
     private static SealException noKeys() {
         return new SealException(
-                "this agent has no keys: set seal.keys to a directory of key files, or seal.key_command to a program that prints keys");
+                "this agent has no keys: set seal.keys to a directory of key files, or seal.key_command to a program"
+                        + " that prints keys");
     }
 
     private SpaceKey key(String id) throws SealException {
@@ -182,7 +183,8 @@ public final class Seals {
         }
         if (Files.exists(place.file())) {
             throw new SealException(
-                    "the coordinator says that space '%s' (id %d) is not encrypted, but %s has tags of its pages; if the space is another one, remove the file"
+                    ("the coordinator says that space '%s' (id %d) is not encrypted, but %s has tags of its pages; if"
+                                    + " the space is another one, remove the file")
                             .formatted(space.name(), space.id(), place.file()));
         }
     }
@@ -233,7 +235,8 @@ public final class Seals {
         }
         if (trust.force() && Files.exists(place.aside())) {
             log.warn(
-                    "space {} (id {}): takes the tags of before its last guest, by force; pages that it wrote home are lost",
+                    "space {} (id {}): takes the tags of before its last guest, by force; pages that it wrote home are"
+                            + " lost",
                     space.name(),
                     space.id());
             return Optional.of(place.aside());
@@ -243,10 +246,14 @@ public final class Seals {
 
     private static String missing(Space space, Optional<Encryption.Sealed> sealed, SealPlace place) {
         if (Files.exists(place.aside())) {
-            return "space '%s' (id %d) was attached when this agent ended, and the tags of its pages are gone; %s has those of before: force takes the pages that were not written since, reset (--reset) begins with zeros"
+            return ("space '%s' (id %d) was attached when this agent ended, and the tags of its pages are gone; %s has"
+                            + " those of before: force takes the pages that were not written since, reset (--reset)"
+                            + " begins with zeros")
                     .formatted(space.name(), space.id(), place.aside());
         }
-        return "space '%s' (id %d) is encrypted, and %s is missing, which has the tags of its pages: node '%s' wrote it when it detached; move it here from that node's seal.directory, or begin with zeros (--reset)"
+        return ("space '%s' (id %d) is encrypted, and %s is missing, which has the tags of its pages: node '%s' wrote"
+                        + " it when it detached; move it here from that node's seal.directory, or begin with zeros"
+                        + " (--reset)")
                 .formatted(
                         space.name(),
                         space.id(),

@@ -83,7 +83,8 @@ public final class SpaceSeal implements AutoCloseable {
         }
         if (generation == SealTable.GENERATIONS) {
             throw new SealException(
-                    "%s: pages of %d attachments are at their homes as they were sealed then, and no more keys can be told apart; begin with zeros (--reset)"
+                    ("%s: pages of %d attachments are at their homes as they were sealed then, and no more keys can be"
+                                    + " told apart; begin with zeros (--reset)")
                             .formatted(place.file(), generation - 1));
         }
         place.moveAside();

@@ -74,8 +74,8 @@ final class BrokenPager {
             case UNSUPPORTED -> {
                 if (!cannotPoison) {
                     log.error(
-                            "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch a page"
-                                    + " that is not resident wait for ever; end the VMM",
+                            "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch a"
+                                    + " page that is not resident wait for ever; end the VMM",
                             space);
                 }
                 cannotPoison = true;

@@ -42,9 +42,9 @@ final class ForeignPages {
             return;
         }
         log.error(
-                "space {}: page {} is in the memory file although it is at its home and the agent has not installed it; the guest keeps what the file"
-                        + " has. Another process maps the file, or the VMM writes to it past its registered mapping ({} more such pages since the"
-                        + " last line)",
+                "space {}: page {} is in the memory file although it is at its home and the agent has not installed it;"
+                        + " the guest keeps what the file has. Another process maps the file, or the VMM writes to it"
+                        + " past its registered mapping ({} more such pages since the last line)",
                 context.space(),
                 page,
                 unlogged);

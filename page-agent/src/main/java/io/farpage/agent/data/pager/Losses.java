@@ -87,7 +87,8 @@ final class Losses {
         if (until == end) {
             if (lost && !isKnown[extent]) {
                 log.error(
-                        "space {}: node {} has lost its memory, and with it pages {} to {}; those that are resident stay so",
+                        "space {}: node {} has lost its memory, and with it pages {} to {}; those that are resident"
+                                + " stay so",
                         space,
                         homes.name(extent),
                         homes.firstPage(extent),

@@ -53,8 +53,8 @@ final class LostPages {
             alteredUnlogged++;
         } else {
             log.error(
-                    "space {}: page {} came from node {} other than it was sealed: altered, of an earlier moment, or another page; the guest is told"
-                            + " by SIGBUS ({} more such pages since the last line)",
+                    "space {}: page {} came from node {} other than it was sealed: altered, of an earlier moment, or"
+                            + " another page; the guest is told by SIGBUS ({} more such pages since the last line)",
                     space,
                     page,
                     context.homes().name(context.homes().extent(page)),
@@ -97,8 +97,8 @@ final class LostPages {
             }
             if (poison == AddressSpace.Poison.UNSUPPORTED) {
                 log.error(
-                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page {}"
-                                + " wait for ever",
+                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page"
+                                + " {} wait for ever",
                         space,
                         page);
             }

@@ -242,8 +242,9 @@ final class PageOut {
             residency.stopEviction();
             boolean gone = writeBack.punch(page, 1) == 0 && writeBack.firstLeft(page, 1) == WriteBack.NONE;
             log.error(
-                    "space {}: the kernel has left zeros in the memory file where page {} was evicted: the page is part of a huge page; {}."
-                            + " Nothing more is evicted. Call madvise(MADV_NOHUGEPAGE) for the memory, and never MADV_COLLAPSE",
+                    "space {}: the kernel has left zeros in the memory file where page {} was evicted: the page is part"
+                            + " of a huge page; {}. Nothing more is evicted. Call madvise(MADV_NOHUGEPAGE) for the"
+                            + " memory, and never MADV_COLLAPSE",
                     memory.context().space(),
                     page,
                     gone

@@ -404,7 +404,8 @@ final class HomeGrantsTest {
     }
 
     private static byte[] problem(int status) {
-        return "{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\",\"instance\":\"/x\"}"
+        return ("{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
+                        + "\"instance\":\"/x\"}")
                 .formatted(status)
                 .getBytes(StandardCharsets.UTF_8);
     }

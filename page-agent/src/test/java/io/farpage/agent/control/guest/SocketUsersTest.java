@@ -60,8 +60,8 @@ final class SocketUsersTest {
     void shouldNameTheProcessAndTheFixInTheRefusal() {
         assertEquals(
                 Optional.of(
-                        "process 17 of user 4003 (groups [7, 9]) may not hand memory over: the socket is of user 4001, group 4002,"
-                                + " mode 0660; attach with --socket-owner or --socket-mode"),
+                        "process 17 of user 4003 (groups [7, 9]) may not hand memory over: the socket is of user 4001,"
+                                + " group 4002, mode 0660; attach with --socket-owner or --socket-mode"),
                 new SocketUsers(OWNER, GROUP, 0660).refuse(new Credentials(17, STRANGER, 9, Set.of(9, 7))));
     }
 

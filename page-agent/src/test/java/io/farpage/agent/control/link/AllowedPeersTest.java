@@ -192,8 +192,9 @@ final class AllowedPeersTest {
         VerbsException refused =
                 assertThrows(VerbsException.class, () -> PageAgent.open(config, Providers.of(config), reason -> {}));
         assertEquals(
-                "transport.mode is rdma and no RDMA device is usable: NO_DEVICE: link.encryption is require, and RDMA devices do not"
-                        + " encrypt; set link.encryption to off to use RDMA, and encrypt spaces instead, or set transport.mode to auto",
+                "transport.mode is rdma and no RDMA device is usable: NO_DEVICE: link.encryption is require, and RDMA"
+                        + " devices do not encrypt; set link.encryption to off to use RDMA, and encrypt spaces instead,"
+                        + " or set transport.mode to auto",
                 refused.getMessage());
     }
 

@@ -39,7 +39,8 @@ class CopyReportsTest {
         server.createContext("/api/v1/nodes/a/copies", exchange -> {
             received.add(Json.STRICT.readValue(exchange.getRequestBody().readAllBytes(), CopyReport.class));
             byte[] problem =
-                    "{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\",\"instance\":\"/x\"}"
+                    ("{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
+                                    + "\"instance\":\"/x\"}")
                             .formatted(status)
                             .getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().add("Content-Type", "application/problem+json");

@@ -360,7 +360,8 @@ class SealsTest {
         String refused = String.valueOf(assertThrows(SealException.class, () -> without.open(space(), NONE))
                 .getMessage());
         assertEquals(
-                "pages cannot be sealed: cannot load /nonexistent/libcrypto.so.3; install OpenSSL 3: apt-get install libssl3",
+                "pages cannot be sealed: cannot load /nonexistent/libcrypto.so.3; install OpenSSL 3: apt-get install"
+                        + " libssl3",
                 refused);
         assertThrows(SealException.class, () -> without.keyId(Optional.empty()));
     }

@@ -74,7 +74,8 @@ final class Replay implements Schedule {
             if (replay.without[i]) {
                 throw new IllegalArgumentException(
                         "step " + (i + 1) + ", " + steps.get(i)
-                                + ", no longer applies; find a schedule that does what this one was for, and write it down anew");
+                                + ", no longer applies; find a schedule that does what this one was for, and write it"
+                                + " down anew");
             }
         }
     }

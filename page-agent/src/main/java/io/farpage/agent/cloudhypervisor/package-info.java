@@ -1,7 +1,7 @@
 /**
  * Restores virtual machines of Cloud Hypervisor whose memory is in a space. Cloud Hypervisor receives a migration of
- * mode postcopy, of which this is the other side: it gets configuration and state at once, and asks for a page when its
- * guest touches it. The protocol is that of Cloud Hypervisor's {@code vm-migration/src/protocol.rs}, version 0.
+ * mode postcopy, and this package sends it: configuration and state at once, and a page when the guest touches it. The
+ * protocol is that of Cloud Hypervisor's {@code vm-migration/src/protocol.rs}, version 0.
  */
 @NullMarked
 package io.farpage.agent.cloudhypervisor;

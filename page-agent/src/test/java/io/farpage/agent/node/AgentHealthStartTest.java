@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What an agent tells of itself before its control threads run. */
+/** The health that an agent reports before its control threads run. */
 class AgentHealthStartTest {
     private Instant now = Instant.EPOCH;
 

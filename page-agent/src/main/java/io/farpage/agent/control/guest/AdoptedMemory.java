@@ -5,7 +5,7 @@ import io.farpage.agent.control.seal.SpaceSeal;
 import java.util.Optional;
 
 /**
- * In the place of a handoff: memory that an earlier process of this agent has served.
+ * Memory that an earlier process of this agent has served; it replaces a handoff.
  *
  * @param seal of an encrypted space
  */

@@ -35,7 +35,7 @@ import tools.jackson.core.JacksonException;
  * <pre>
  * offset
  *      0   the record, in two slots
- * 512 KiB  messages, 4096 bytes for each slice, and large pages of which parts were given up
+ * 512 KiB  messages, 4096 bytes for each slice, and large pages with parts that were given up
  * 768 KiB  where the memory is mapped, if that has changed; each slice has an equal share
  *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on; then tags and versions
  * </pre>

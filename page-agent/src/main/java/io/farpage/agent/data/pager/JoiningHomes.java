@@ -23,7 +23,7 @@ final class JoiningHomes {
     /**
      * Follows a new map. A home that joins the same extent as before stays as far as it has come.
      *
-     * @param homeOf the home that is a pool of a node; null for this node
+     * @param homeOf {@link Naming} of the pools that join
      */
     void follow(SpaceMap map, Naming homeOf, long now) {
         List<Joining> before = List.copyOf(all);

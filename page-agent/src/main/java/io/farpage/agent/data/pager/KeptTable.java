@@ -117,7 +117,7 @@ public final class KeptTable {
      * The VMM has unmapped or moved a part of its memory. If there is no room for the regions, no other process can
      * serve it.
      *
-     * @param message of which the regions are the result; it is blanked next
+     * @param message the slot of the message that led to these regions; the caller blanks the slot next
      */
     void mapped(List<GuestRegion> regions, int message) {
         if (change() == 0) {
@@ -288,9 +288,7 @@ public final class KeptTable {
         }
     }
 
-    /**
-     * A page of which a part was given up, if it is resident: the kernel may fill that part with zeros at any moment.
-     */
+    /** Marks a resident page with a part that was given up: the kernel may fill that part with zeros at any moment. */
     private void markDirty(int page, int initial) {
         if (page < entries.byteSize() && (entry(page, initial) & PageTable.STATE_MASK) >= PageTable.CLEAN) {
             put(page, (entry(page, initial) & KEPT_FLAGS) | PageTable.DIRTY, initial);

@@ -91,8 +91,8 @@ public final class PageCensus {
     }
 
     /**
-     * Counts entries, of which {@code each} has the lowest bits. A state has three bits; 100, 101 and 110 in binary are
-     * resident.
+     * Counts entries. {@code each} is a mask of their lowest bits. A state has three bits; 100, 101 and 110 in binary
+     * are resident.
      */
     private void count(int part, long entries, long each, int entryCount) {
         long low = entries & each;

@@ -20,13 +20,13 @@ final class Staging {
     /** Bytes of a transfer of several pages. The first page arrives only when all have. */
     private static final int MAX_BYTES = PagerOptions.MAX_RUN * Installer.BASE_PAGE;
 
-    /** Prefetching and write-back may each hold one part in so many of the staging memory. */
+    /** Prefetching and write-back may each hold 1/{@code SHARE} of the staging memory. */
     private static final int SHARE = 4;
 
     /** The part of pages that this node copies for itself. */
     private static final int LOCAL = 0;
 
-    /** In the place of a part, for frames that no part holds. */
+    /** Stands for a part in the entries of frames that no part holds. */
     private static final char UNHELD = Character.MAX_VALUE;
 
     private final PagePool pool;

@@ -291,7 +291,7 @@ public final class Shard {
         }
     }
 
-    /** Polls the completion queues of rails that are to be polled so often in one duty cycle. */
+    /** Polls the completion queues of the rails with more than {@code poll} polls in a duty cycle. */
     private int pollCompletions(int poll) {
         int work = 0;
         polledAll = true;

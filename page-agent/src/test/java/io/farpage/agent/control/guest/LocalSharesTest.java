@@ -167,8 +167,8 @@ class LocalSharesTest {
         }
 
         /**
-         * A look: a pager that faults fills its limit, and everybody says what it holds as soon as it is told of its
-         * limit.
+         * One round of sharing: a pager that faults fills its limit, and each pager reports what it holds as soon as it
+         * gets its limit.
          */
         void round() {
             for (int i = 0; i < pages.length; i++) {

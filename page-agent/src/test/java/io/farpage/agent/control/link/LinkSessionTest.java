@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The sessions of two nodes with each other, over soft devices, one of which poses as RDMA. Shards and sessions move by
- * hand; the clock stands still unless it is moved.
+ * The sessions of two nodes with each other, over soft devices. One device poses as RDMA. The test steps shards and
+ * sessions; the clock stands still unless the test moves it.
  */
 @Tag("portable")
 final class LinkSessionTest {

@@ -38,7 +38,7 @@ class PageOutTest {
     private final UnsplitFile file = new UnsplitFile();
     private final PageOut pageOut = new PageOut(memory, new WriteBack(memory, file), residency, arrivals.lost());
 
-    /** A file that keeps some pages as zeros, for so many attempts. */
+    /** A file that keeps some pages as zeros, until {@code attempts} holes were punched. */
     private static final class UnsplitFile implements GuestFile {
         private final Set<Long> left = new HashSet<>();
         private int attempts = Integer.MAX_VALUE;

@@ -25,7 +25,7 @@ class SealingTest {
     private final MemorySegment messages = Arena.ofAuto().allocate(KeptTable.MESSAGES_BYTES, Long.BYTES);
     private final MemorySegment layouts = Arena.ofAuto().allocate(512, Long.BYTES);
 
-    /** A table of pages that began at their homes, of which an earlier attachment has sealed one. */
+    /** A table of pages that began at their homes. An earlier attachment has sealed page {@link #SEALED}. */
     private PageTable prepared(boolean isAdopted, int dirty) {
         if (!(LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Loaded loaded)) {
             throw new TestAbortedException("libcrypto is missing");

@@ -13,8 +13,8 @@ class TransfersTest {
     private final RecordingKernel kernel = new RecordingKernel();
 
     /**
-     * A run of which a part waits to be installed keeps its slot, while pages of the other part may be evicted and
-     * fetched anew.
+     * A run keeps its slot while a part of it waits to be installed. Pages of the other part may be evicted and fetched
+     * anew meanwhile.
      */
     @Test
     void shouldMarkRemovalInYoungestFetchWhenTwoHavePage() {

@@ -19,7 +19,7 @@ final class Explorer implements Schedule {
     private final List<List<Step>> programs;
     private final boolean ends;
     private final Set<Long> seen = new HashSet<>();
-    /** Of the schedule that is being run: the steps that were possible at each point, and the chosen one. */
+    /** The steps that were possible at each point of the schedule that is being run; {@link #chosen} has indexes. */
     private final List<List<Step>> possible = new ArrayList<>();
 
     private final List<Integer> chosen = new ArrayList<>();

@@ -5,11 +5,9 @@ package io.farpage.agent.data.pager.model;
  * kernel that can poison.
  */
 enum Feature {
-    /**
-     * The pages on other nodes live on two of them, either of which may fall silent or be lost while the other answers.
-     */
+    /** The pages on other nodes live on two of them. Either may fall silent or be lost while the other answers. */
     TWO_HOMES,
-    /** The pages on other nodes have two homes each, both with all of them, either of which may fail and be dropped. */
+    /** The pages on other nodes have two homes, each with all of them. Either home may fail and be dropped. */
     MIRRORED,
     /**
      * As {@link #MIRRORED}, and a third node may become a home, or one that was dropped again: it joins, the agent

@@ -298,8 +298,8 @@ final class FoundSchedulesTest {
     }
 
     /**
-     * A page of which a part is given up counts as stored to for a minute, and so stays resident above the limit while
-     * pins are held.
+     * A page counts as stored to for a minute after a part of it is given up, and so stays resident above the limit
+     * while pins are held.
      */
     @Test
     void shouldKeepPageOfWhichAPartIsGivenUpWhilePinsAreHeld() {

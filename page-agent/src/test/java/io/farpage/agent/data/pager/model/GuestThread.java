@@ -42,7 +42,7 @@ final class GuestThread {
 
     Truth.@Nullable Removal removal;
 
-    /** The process that it forks, of which this is the first thread. */
+    /** The first thread of the process that it forks. */
     private @Nullable GuestThread forked;
 
     GuestThread(int number, SimulatedKernel kernel, Truth truth) {
@@ -80,7 +80,7 @@ final class GuestThread {
         };
     }
 
-    /** Pages of which it gives up a part. */
+    /** Pages that it gives up in part. */
     List<Integer> partlyRemovedPages() {
         return switch (doing) {
             case REMOVE_PART -> List.of(page);

@@ -14,8 +14,8 @@ final class Invariants {
     private static final long TIMEOUT_NANOS = 2 * World.LONG_NANOS;
 
     /**
-     * As long as a page counts as stored to of which a part was given up, from when its thread returned; the agent may
-     * have read that later.
+     * How long a page counts as stored to after a part of it was given up and the thread returned; the agent may have
+     * read the message later.
      */
     private static final long PART_NANOS = TimeUnit.SECONDS.toNanos(60) + TIMEOUT_NANOS;
 
@@ -105,7 +105,7 @@ final class Invariants {
         }
     }
 
-    /** What of a page outlives the agent. Of several homes, each must have it: any of them may be asked next. */
+    /** Versions of a page that outlive the agent. Each of several homes counts: any of them may be asked next. */
     private long[] survivors(SimulatedKernel kernel, int page, boolean resident) {
         if (resident) {
             return new long[] {kernel.content(page)};
@@ -190,7 +190,7 @@ final class Invariants {
         return isHeld && canEvict && resident() > highestLimit && untouched(now) > 0;
     }
 
-    /** Resident pages of which the agent knows that they were not stored to since they were installed. */
+    /** Resident pages that, as the agent knows, were not stored to since they were installed. */
     private int untouched(long now) {
         int untouched = 0;
         for (int page = 0; page < world.setup.pages(); page++) {

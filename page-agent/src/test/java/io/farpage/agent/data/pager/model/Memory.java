@@ -12,7 +12,7 @@ final class Memory {
     static final int PAGE = 4096;
     static final int LARGE_PAGE = 2 << 20;
 
-    /** Set in the version of a page of which a part was given up, and not stored to since. */
+    /** Set in the version of a page with a part that was given up, until the page is stored to. */
     static final long PART_REMOVED = 1L << 62;
 
     @SuppressWarnings("restricted") // SAFETY: only addresses within the pool, which outlives the model, are read.

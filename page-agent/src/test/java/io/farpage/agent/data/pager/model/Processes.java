@@ -215,8 +215,8 @@ final class Processes {
      * punches it at once.
      *
      * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent reads no
-     * event of it. So a page of which a part is given up may be evicted as it was before. That is allowed, as it is for
-     * a page that is given up as a whole: the call has not returned, and no thread of the process lives on that could
+     * event of it. So a page that is given up in part may be evicted as it was before. That is allowed, as it is for a
+     * page that is given up as a whole: the call has not returned, and no thread of the process lives on that could
      * have relied on the zeros. A child with the same memory may read the zeros in the page that is still resident;
      * from then on it must read nothing else.
      */

@@ -18,9 +18,7 @@ final class Quiescence {
     /** Longer than a home may be silent before the agent no longer counts on it. */
     private static final long SILENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /**
-     * Longer than eviction pauses after a child's removal, and than a page stays resident of which a part was given up.
-     */
+    /** Longer than eviction pauses after a child's removal, and than a page that is given up in part stays resident. */
     private static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(61);
 
     /** A home that joins and cannot be reached is dropped within the rounds. */

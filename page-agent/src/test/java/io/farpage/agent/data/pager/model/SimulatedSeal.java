@@ -78,7 +78,7 @@ final class SimulatedSeal {
         return next();
     }
 
-    /** What the agent would find in a page, of which its home has {@code sealed}. */
+    /** What the agent would find in a page if its home has {@code sealed}. */
     long open(int page, long sealed) {
         if (table.version(page) == 0) {
             return 0;

@@ -17,7 +17,7 @@ final class Truth {
      *
      * @param first the first page that is given up
      * @param count how many pages are given up, 0 if none is as a whole
-     * @param parts pages of which a part is given up
+     * @param parts pages that are given up in part
      * @param since the newest version before it
      */
     record Removal(int first, int count, List<Integer> parts, long since) {

@@ -270,8 +270,8 @@ final class World {
     }
 
     /**
-     * Lets time pass, of which {@link SilenceClock#MAX_STEP_NANOS} at most count as silence, and runs duty cycles until
-     * the agent has read the clock.
+     * Lets time pass and runs duty cycles until the agent has read the clock. {@link SilenceClock#MAX_STEP_NANOS} of
+     * that time, at most, count as silence.
      */
     void pass(long nanos) {
         now += nanos;

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class AgentOptionsTest {
     @Test
-    void shouldTakeTheLowestRealTimePriorityWhereShardsSleepAndNoneWhereTheySpin() {
+    void shouldTakeTheLowestRealTimePriorityUnlessShardsSpin() {
         assertEquals("ordinary", scheduled(Map.of("shard.idle", "spin")));
         assertEquals("ordinary", scheduled(Map.of("shard.realtime_priority", "0")));
         assertEquals(
@@ -82,7 +82,7 @@ class AgentOptionsTest {
     }
 
     @Test
-    void shouldHaveCompletionsForEveryQueuePairThatLinksAndTrialsMayHave() {
+    void shouldHaveCompletionsForEveryQueuePairOfLinksAndTrials() {
         LinkOptions links = AgentOptions.links(config(Map.of("link.max", "2", "rdma.max_send_wr", "10")));
         int ownQueuePair = 10 + 1;
         int queuePairsForAPeerWithMoreShards = (LinkOptions.MAX_SHARDS - 1) * 2;

@@ -40,7 +40,7 @@ final class HostChecksTest {
     }
 
     @Test
-    void shouldSayWhetherThreadsMayTakeARealTimePriorityAndWhatTheyHaveOtherwise() {
+    void shouldReportWhetherThreadsMayTakeARealTimePriority() {
         FakeHost host = new FakeHost(directory);
         Line old = line(host.examine(DEFAULTS), "host.realtime");
         host.write("/proc/sys/kernel/osrelease", "6.12.3");

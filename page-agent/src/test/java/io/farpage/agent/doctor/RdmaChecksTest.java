@@ -54,7 +54,7 @@ final class RdmaChecksTest {
     }
 
     @Test
-    void shouldAskForASubnetManagerWhenAnInfinibandPortIsUpButNotActive() {
+    void shouldAskForASubnetManagerWhenAnInfinibandPortIsNotActive() {
         FakeHost host = new FakeHost(directory).infiniband();
         host.port("mlx5_0", "InfiniBand", "2: INIT", "5: LinkUp", "100 Gb/sec (4X EDR)");
 

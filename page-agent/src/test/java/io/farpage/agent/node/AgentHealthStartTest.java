@@ -14,7 +14,7 @@ class AgentHealthStartTest {
     private Instant now = Instant.EPOCH;
 
     @Test
-    void shouldBeStartingUntilTheControlThreadsRunAndFailedIfTheyNeverDo() {
+    void shouldBeStartingThenFailedWhenTheControlThreadsDoNotRun() {
         AgentHealth.Sources sources = new AgentHealth.Sources(
                 () -> false, Optional::empty, List::of, () -> "ordinary pages", Optional::empty);
         try (AgentHealth health = new AgentHealth(new ShardPulse(List.of()), sources, () -> now)) {

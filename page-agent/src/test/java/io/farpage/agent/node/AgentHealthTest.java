@@ -89,7 +89,7 @@ class AgentHealthTest {
     }
 
     @Test
-    void shouldStayHealthyWithoutTheCoordinatorAndSaySinceWhenItIsAway() throws Exception {
+    void shouldStayHealthyAndReportSinceWhenTheCoordinatorIsAway() throws Exception {
         awaitParts();
         Told first = ask();
         assertEquals(200, first.status());

@@ -131,7 +131,7 @@ final class GrantSealTest {
     }
 
     @Test
-    void shouldRefuseAGrantOfAnotherSpaceIncarnationOrAttachmentThatIsPassedOffForTheRightOne() {
+    void shouldRefuseAGrantThatIsSealedForOtherParties() {
         for (GrantParties other : List.of(
                 new GrantParties(8, "home", ONE, "guest", TWO, 5),
                 new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5),

@@ -184,7 +184,7 @@ final class HomeGrantsTest {
     }
 
     @Test
-    void shouldGrantAnIncarnationThatIsCutOffNothingUntilTheFenceIsLifted(@TempDir Path directory) throws Exception {
+    void shouldGrantNothingToAFencedNodeUntilTheFenceIsLifted(@TempDir Path directory) throws Exception {
         goOn.countDown();
         try (TestCoordinator coordinator = new TestCoordinator(directory)) {
             grants = grants(coordinator.client());
@@ -224,7 +224,7 @@ final class HomeGrantsTest {
     }
 
     @Test
-    void shouldNotGiveARangeThatALaterListReleasesWhileItIsBeingRegistered() throws Exception {
+    void shouldNotGrantARangeThatALaterListReleasesMeanwhile() throws Exception {
         boolean all = grantWhile(() -> {
             grants.follow(hosted(extent(1, 1, PAGE)));
             grants.revoke(0, PAGE);
@@ -235,7 +235,7 @@ final class HomeGrantsTest {
     }
 
     @Test
-    void shouldNotGrantToANodeThatALaterListDoesNotNameWhileAnotherGrantIsRegistered() throws Exception {
+    void shouldNotGrantToANodeThatALaterListDoesNotName() throws Exception {
         Hosted both = hosted(List.of("first", "second"), extent(0, 1, 0));
         grants.follow(both);
         Future<Boolean> granted = threads.submit(grants::grantAll);
@@ -265,7 +265,7 @@ final class HomeGrantsTest {
     }
 
     @Test
-    void shouldRevokeARangeThatTheLatestListDoesNotNameAndKeepADroppedOne(@TempDir Path directory) throws Exception {
+    void shouldRevokeAnUnlistedRangeAndKeepADroppedOne(@TempDir Path directory) throws Exception {
         goOn.countDown();
         try (TestCoordinator coordinator = new TestCoordinator(directory)) {
             grants = grants(coordinator.client());
@@ -364,7 +364,7 @@ final class HomeGrantsTest {
 
     /** A store that fails may have told the node of the keys: a WRITE with them is not to be refused. */
     @Test
-    void shouldRevokeAGrantThatIsRefusedAndKeepOneThatMayHaveBeenPublished() throws Exception {
+    void shouldRevokeARefusedGrantAndKeepOneThatMayBePublished() throws Exception {
         goOn.countDown();
         AtomicInteger status = new AtomicInteger(503);
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

@@ -348,7 +348,7 @@ final class GuestTest {
     }
 
     @Test
-    void shouldNotBeDetachedBeforeItServesMemoryThatAnEarlierProcessHasServed() throws Exception {
+    void shouldNotBeDetachedBeforeItServesAdoptedMemory() throws Exception {
         assertTrue(guest.stopWaiting());
         guest.run();
         events.clear();
@@ -406,7 +406,7 @@ final class GuestTest {
     }
 
     @Test
-    void shouldLetTheHomesReuseTheFramesOnceWhenTheSpaceIsDeletedAndNoTransferCanReachThem() {
+    void shouldLetHomesReuseFramesOnceWhenTheDeletedSpaceIsCutOff() {
         handOff();
         paging.script.add(() -> {
             deleteSpace();

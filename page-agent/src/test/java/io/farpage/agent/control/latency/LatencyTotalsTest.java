@@ -10,7 +10,7 @@ class LatencyTotalsTest {
     private final LatencyTotals totals = new LatencyTotals(recorder);
 
     @Test
-    void shouldTellWhatIsRecentFromTheTotalsWhicheverIsAskedForBetween() {
+    void shouldKeepRecentFiguresApartFromTheTotals() {
         recorder.recordValue(1);
         assertEquals(1, totals.sample().getTotalCount());
         recorder.recordValue(2);

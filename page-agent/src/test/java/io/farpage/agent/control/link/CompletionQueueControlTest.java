@@ -100,7 +100,7 @@ final class CompletionQueueControlTest {
     }
 
     @Test
-    void shouldCreateACompletionQueueOfEachShardOnADeviceThatWasOpenedLater() {
+    void shouldCreateAQueueForEachShardWhenADeviceIsOpenedLater() {
         assertEquals(List.of(), context.usableDevices());
         step();
         assertEquals(List.of(device), context.usableDevices());
@@ -134,7 +134,7 @@ final class CompletionQueueControlTest {
     }
 
     @Test
-    void shouldRenewAFailedCompletionQueueOnceTheDeviceDestroysAndCreatesIt() {
+    void shouldRenewAFailedQueueOnceTheDeviceDestroysAndCreatesIt() {
         step();
         Rail failed = rail(0);
         control.failed(shards.getFirst(), failed, "for a test");
@@ -156,7 +156,7 @@ final class CompletionQueueControlTest {
     }
 
     @Test
-    void shouldHaveTheShardFailACompletionQueueThatTheDeviceSaysHasFailed() {
+    void shouldFailACompletionQueueWhenTheDeviceReportsItsFailure() {
         step();
         Rail rail = rail(0);
         shards.getFirst().rails().fail(device, shards.getFirst().loop(), "the device says so");
@@ -172,7 +172,7 @@ final class CompletionQueueControlTest {
     }
 
     @Test
-    void shouldDestroyTheCompletionQueuesOfALostDeviceWhenItRefusesAtFirst() {
+    void shouldDestroyTheQueuesOfALostDeviceWhenItRefusesAtFirst() {
         step();
         rdma.queueCloseRefusals.set(1);
         CompletableFuture<Void> refused = control.abandon(device);

@@ -63,7 +63,7 @@ final class HandshakeTest {
     }
 
     @Test
-    void shouldMakeOfferOfItsOwnWhenThePeersAnswersAnAttemptThatIsGone() {
+    void shouldMakeOfferWhenThePeerAnswersAnAttemptThatIsGone() {
         assertEquals(Step.OFFER, Handshake.next(new Mine.Nothing(), answering(7, 1), OptionalLong.empty(), false));
     }
 

@@ -105,7 +105,7 @@ class LinkLifeTest {
     }
 
     @Test
-    void shouldProveRdmaBesideTcpWhileItIsBlockedAndSwitchWithoutFailingATransfer() throws Exception {
+    void shouldSwitchToRdmaWithoutAFailedTransferWhenATrialSucceeds() throws Exception {
         rdma.blocked = true;
         PageAgent a = agent("a", Map.of());
         PageAgent b = agent("b", Map.of());
@@ -180,7 +180,7 @@ class LinkLifeTest {
     }
 
     @Test
-    void shouldReadOverTcpWhatTheHomeCannotRegisterWithItsRdmaDeviceUntilItCan() throws Exception {
+    void shouldReadOverTcpWhileTheHomeCannotRegisterMemoryForRdma() throws Exception {
         PageAgent a = agent("a", Map.of());
         PageAgent b = agent("b", Map.of());
         awaitLink(a, "b", "rdma");

@@ -134,7 +134,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldConnectToTheAnswerAndBeUpWhenTheShardHasVerifiedThePeer() {
+    void shouldConnectToTheAnswerAndBeUpWhenThePeerIsVerified() {
         offer(a, b);
         answer(b, a);
         assertEquals("connecting rdma", b.state());
@@ -174,7 +174,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldKeepTheLinkWhenThePeersOfferIsWithdrawnAndDisconnectWhenItStartsAnew() {
+    void shouldKeepTheLinkUntilThePeerStartsAnew() {
         link("rdma");
         assertEquals(Step.WAIT, a.session.next(NO_OFFER, true));
         Endpoint another = b.published(a);
@@ -192,7 +192,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldWaitUntilTheShardHasReleasedItsQueuePairsAndTheyAreDestroyed() {
+    void shouldWaitUntilTheQueuePairsAreReleasedAndDestroyed() {
         link("rdma");
         a.session.disconnect("for a test");
         assertEquals("leaving rdma", a.state());
@@ -267,7 +267,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldGoWithoutRdmaForAPauseAfterRdmaFailedWhileTcpCanReplaceIt() {
+    void shouldOfferTcpAloneForAPauseWhenRdmaHasFailed() {
         link("rdma");
         breakLink();
         String why = a.session.status().detail();
@@ -296,7 +296,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldSayWhyItIsNotStartedAndPauseWhenTheMaximumOfLinksIsReached() {
+    void shouldReportTheReasonAndPauseWhenTooManyLinksExist() {
         a.session.refuse("link.max of 1 links is reached; raise it");
         assertEquals(
                 "link.max of 1 links is reached; raise it", a.session.status().detail());
@@ -349,7 +349,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldPauseRdmaWhenTheQueuePairsThatThePeerNeedsCannotBeCreated() {
+    void shouldPauseRdmaWhenNoQueuePairForThePeerCanBeCreated() {
         LinkNode rdmaAlone = node("b", "a", TransportMode.RDMA);
         try {
             offer(rdmaAlone, a);
@@ -481,7 +481,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldStartNoTrialWhileThePauseLastsNorWhenTooManyAreUnderWay() {
+    void shouldStartNoTrialDuringThePauseOrBesideTooManyOthers() {
         a.session.failTrial("for a test");
         b.session.failTrial("for a test");
         link("tcp");
@@ -520,7 +520,7 @@ final class LinkSessionTest {
     }
 
     @Test
-    void shouldDestroyTheOldQueuePairsAtTheDeadlineWhenThePeerDoesNotSwitch() {
+    void shouldDestroyTheOldQueuePairsWhenThePeerDoesNotSwitchInTime() {
         prove();
         runUntil(
                 "proofs",

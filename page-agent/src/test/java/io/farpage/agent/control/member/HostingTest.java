@@ -188,7 +188,7 @@ final class HostingTest {
     }
 
     @Test
-    void shouldKeepThenCutOffThenRevokeThenStopPullsThenAcknowledgeAndThenZero() throws Exception {
+    void shouldCutOffAndStopPullsBeforeItAcknowledgesAndZeroes() throws Exception {
         step(document(10, List.of(fence("a", 6)), release(1, 4096, 8192)));
         assertEquals(
                 List.of(
@@ -207,7 +207,7 @@ final class HostingTest {
     }
 
     @Test
-    void shouldAcknowledgeADetachmentAndOtherFencesWhileAQueuePairIsNotDestroyed() throws Exception {
+    void shouldAcknowledgeOtherFencesWhileAQueuePairIsNotDestroyed() throws Exception {
         step(document(10, List.of(fence("slow", 6), fence("quick", 7)), release(1, 0, 4096)));
         assertEquals(List.of(ack(10, List.of()), ack(10, List.of(), 1L)), takeAcks());
         destroyQueuePairs("quick");
@@ -343,7 +343,7 @@ final class HostingTest {
 
     /** The store of the coordinator has the release again, or still: the frames may be in use by then. */
     @Test
-    void shouldAcknowledgeAgainWithoutZeroingWhenTheAcknowledgementWasLost() throws Exception {
+    void shouldNotZeroAgainWhenTheAcknowledgementWasLost() throws Exception {
         step(document(10));
         lost = ack -> !ack.zeroed().isEmpty();
         assertThrows(UncheckedIOException.class, () -> step(document(11, release(1, 0, 4096))));
@@ -363,7 +363,7 @@ final class HostingTest {
     }
 
     @Test
-    void shouldAcknowledgeTheSameRevisionToACoordinatorThatWasStartedAgain() throws Exception {
+    void shouldAcknowledgeTheSameRevisionWhenTheCoordinatorRestarts() throws Exception {
         step(document(10, List.of(fence("a", 6))));
         destroyQueuePairs("a");
         hosting.step();

@@ -139,7 +139,7 @@ class AllowedPullsTest {
     }
 
     @Test
-    void shouldAllowNoPullWhenAPagerThatNotesNothingIsClosedBeforeTheOther() throws CoordinatorException {
+    void shouldAllowNoPullWhenAPagerIsClosedBeforeItNotesWrites() throws CoordinatorException {
         long epoch = extent().epochNumber();
         Drops.Writer first = pager(0, PAGES / 2);
         try (Drops.Writer second = pager(PAGES / 2, PAGES / 2)) {

@@ -274,7 +274,7 @@ final class FollowedSpacesTest {
     }
 
     @Test
-    void shouldEndUsesThenReplaceMapsThenUseKeysThenHaveDropsAcknowledgedAndThenDetach() throws Exception {
+    void shouldEndUsesBeforeMapsKeysAcknowledgementsAndDetachments() throws Exception {
         SpaceUse taken = exclusively(1);
         taken.whenRevoked(() -> done.add("revoked 1"));
         SpaceUse mirrored = exclusively(2);
@@ -373,7 +373,7 @@ final class FollowedSpacesTest {
     }
 
     @Test
-    void shouldNotUndoTheAnswerOfACommandByADocumentThatWasAskedForBefore() throws Exception {
+    void shouldKeepTheAnswerOfACommandWhenAnOlderDocumentArrives() throws Exception {
         SpaceUse use = exclusively(1);
         try (Drops.Writer writer = writer(use)) {
             holds = true;

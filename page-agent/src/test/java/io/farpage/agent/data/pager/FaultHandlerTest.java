@@ -153,7 +153,7 @@ final class FaultHandlerTest {
 
     /** The kernel changes the mappings before the one that it refuses. */
     @Test
-    void shouldLeavePagesDirtyThatKernelMayHaveUnprotectedBeforeItRefused() {
+    void shouldLeavePagesDirtyWhenKernelRefusesToUnprotectTheRun() {
         PageStates.set(table, 0, 32, PageTable.CLEAN);
         int page = 0;
         int run = 1;

@@ -93,7 +93,7 @@ class InstallerTest {
     }
 
     @Test
-    void shouldPauseUntilPageIsEvictedOrTenMillisecondsPassWhenMemoryIsShort() {
+    void shouldPauseUntilEvictionOrTenMillisecondsWhenMemoryIsShort() {
         Installer installer = installer(SMALL, true);
         PageStates.set(table, 0, PageTable.DIRTY);
         PageStates.set(table, 1, PageTable.DIRTY);

@@ -55,7 +55,7 @@ class KernelMessagesTest {
      * duty cycles.
      */
     @Test
-    void shouldHandleRemovalForHalfMillisecondWhenShardIsBusyForLonger() {
+    void shouldHandleRemovalForHalfMillisecondWhenShardIsBusy() {
         assertEquals(1 + 164, dutyCyclesOfRemoval(BASE + 16 * GIB, TimeUnit.MILLISECONDS.toNanos(1)));
     }
 
@@ -94,7 +94,7 @@ class KernelMessagesTest {
 
     /** What a duty cycle does is bounded, whatever the CPU makes of it; see {@link RemovalTimeTest} for the time. */
     @Test
-    void shouldChangeNoMorePagesOfTableInDutyCycleThanBudgetWhenRemovalIsLarge() {
+    void shouldChangeNoMorePagesThanBudgetWhenRemovalIsLarge() {
         int pages = 1 << 18;
         PageTable table = new PageTable(pages, true);
         PageStates.set(table, 0, pages, PageTable.DIRTY);

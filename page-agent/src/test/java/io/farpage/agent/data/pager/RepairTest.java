@@ -39,7 +39,7 @@ class RepairTest {
     }
 
     @Test
-    void shouldBoundEveryDutyCycleWhenHomesThatJoinLargeExtentsWaitToPull() {
+    void shouldBoundEveryDutyCycleWhenHomesJoinLargeExtents() {
         memory.context().homes().refresh();
         long cycles = 0;
         while (joinings.at(0).mustNote() || joinings.at(1).mustNote()) {

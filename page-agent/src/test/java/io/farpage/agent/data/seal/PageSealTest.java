@@ -137,7 +137,7 @@ class PageSealTest {
     }
 
     @Test
-    void shouldStartEachAttachmentWithAnotherKeyRatherThanTheSameNonce() {
+    void shouldSealWithAnotherKeyWhenTheSpaceIsAttachedAgain() {
         byte[] contents = new byte[PAGE];
         byte[] first;
         try (PageSeal seal = attach(1)) {

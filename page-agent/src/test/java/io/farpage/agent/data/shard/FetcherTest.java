@@ -84,7 +84,7 @@ final class FetcherTest extends ShardFixture {
     }
 
     @Test
-    void shouldLetWhatIsPostedOfAWithdrawnTransferCompleteAndPostNothingMore() {
+    void shouldCompleteOnlyPostedWorkWhenATransferIsWithdrawn() {
         int waiting = read(0);
         fetcher.withdraw(waiting);
         assertEquals(waiting, fetcher.poll());
@@ -127,7 +127,7 @@ final class FetcherTest extends ShardFixture {
     }
 
     @Test
-    void shouldFailLinkAndReportRefusalAfterPauseWhenHealthyHomeRefuses() {
+    void shouldFailLinkAndReportRefusalLaterWhenHealthyHomeRefuses() {
         int slot = read(0);
         for (int attempt = 1; attempt <= 2; attempt++) {
             connect(attempt, Home.INCARNATION, wrongKey());

@@ -227,7 +227,7 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldParkTransferWhenSendQueueIsFullAndPostItAfterCompletion() {
+    void shouldParkTransferUntilCompletionWhenSendQueueIsFull() {
         Fetcher wide = shard.newFetcher(ScriptedHome.SPACE + 1, DEADLINE);
         for (int i = 0; i <= ScriptedHome.SPACE; i++) {
             wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);

@@ -162,7 +162,7 @@ final class AdoptionModelTest {
     @Tag("soak")
     @ValueSource(
             strings = {"w0/0 ; w1/1", "w0/0 b0/0", "z0/0 ; w1/0", "w0/1 w0/0 ; B1/0 r1/1", "w0/0 r0/1 ; w1/1 r1/0"})
-    void shouldKeepEveryPageInManyOrdersWhenAgentOrVmmIsKilledAtAnyStep(String programs) {
+    void shouldKeepEveryPageInManyOrdersWhenAgentOrVmmIsKilled(String programs) {
         PagingModelTest.explore(programs, true, SOAK_PART, Feature.KEPT);
     }
 }

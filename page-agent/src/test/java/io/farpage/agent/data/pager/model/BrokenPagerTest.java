@@ -80,7 +80,7 @@ class BrokenPagerTest {
     }
 
     @Test
-    void shouldPoisonFaultingPagesAndKeepUserfaultfdWhenDutyCycleThrows() {
+    void shouldPoisonFaultingPagesAndNotCloseWhenDutyCycleThrows() {
         Pager pager = begin(null);
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
@@ -136,7 +136,7 @@ class BrokenPagerTest {
     }
 
     @Test
-    void shouldGiveBackSlotsAndFramesOfPagesThatArrivedBeforeDutyCycleThrew() {
+    void shouldFreeSlotsAndFramesOfArrivedPagesWhenDutyCycleThrows() {
         fetchOfPagerAndChild();
         kernel.refuse(Errno.EAGAIN, Errno.EAGAIN);
         kernel.thrown = new IllegalStateException("for a test");

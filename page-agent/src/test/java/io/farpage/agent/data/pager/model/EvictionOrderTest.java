@@ -73,7 +73,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldKeepWrittenPagesResidentWhenHoleCannotBePunchedAfterWrite() {
+    void shouldKeepWrittenPagesResidentWhenHoleCannotBePunched() {
         run(
                 LIMIT,
                 new CalmSchedule()

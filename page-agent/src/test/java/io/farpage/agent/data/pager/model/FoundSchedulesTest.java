@@ -203,7 +203,7 @@ final class FoundSchedulesTest {
      * home had the earlier bytes.
      */
     @Test
-    void shouldKeepLargePageWhenVmmIsKilledDuringPartialRemovalAndChildSharesIt() {
+    void shouldKeepSharedLargePageWhenVmmIsKilledDuringPartialRemoval() {
         Replay.run(
                 new Setup(3, 0, 2, 1, 1, 3, 8).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
@@ -314,7 +314,7 @@ final class FoundSchedulesTest {
      * punched out, and read its old bytes.
      */
     @Test
-    void shouldTakeAPageThatIsWrittenBackAndAbsentForZerosWhenTheAgentWasKilled() {
+    void shouldTakeAWrittenBackAbsentPageForZerosWhenAgentWasKilled() {
         Replay.run(
                 new Setup(7, 0, 3, 5, 4, 1, 3).with(Feature.KEPT),
                 World.LONG_NANOS,
@@ -359,7 +359,7 @@ final class FoundSchedulesTest {
      * homes had a part of the WRITE, or none, and the tags were those of the WRITE: the next guest could not open it.
      */
     @Test
-    void shouldWriteZerosOfAPageThatWasWrittenHomeWhenTheAgentWasKilled() {
+    void shouldWriteZerosHomeWhenTheAgentWasKilledDuringAWrite() {
         Replay.run(
                 new Setup(24, 0, 7, 21, 4, 4, 16).with(Feature.MIRRORED, Feature.SEALED, Feature.KEPT),
                 World.LONG_NANOS,

@@ -118,7 +118,7 @@ class LyingHomeTest {
     }
 
     @Test
-    void shouldNotOpenAPageThatTheGuestGaveUpAndThatWasSealedAnewSince() {
+    void shouldNotOpenAPageThatWasGivenUpAndSealedAnew() {
         Pager pager = fault(1);
         turnUntil(() -> !network.underWay().isEmpty());
         long page = RecordingKernel.BASE + Memory.PAGE;

@@ -241,7 +241,7 @@ class MirroredReadsTest {
 
     /** The queue pair of a device that has failed: nothing completes, and nothing is flushed. */
     @Test
-    void shouldReadFromAnotherHomeWhileTransferOfDrainingLinkDoesNotEnd() {
+    void shouldReadFromAnotherHomeWhenTransferOfDrainingLinkHangs() {
         serveSealed("one", "other");
         connect("one", one);
         long attempt = attempts;

@@ -121,7 +121,7 @@ class SharedStagingTest {
     }
 
     @Test
-    void shouldFetchForOneGuestWhileAllThreadsOfAnotherWaitForHomeThatIsDown() {
+    void shouldFetchForOneGuestWhileAnotherWaitsForHomeThatIsDown() {
         RecordingKernel stuck = serve("one");
         RecordingKernel healthy = serve("other");
         connect("other", other);
@@ -133,7 +133,7 @@ class SharedStagingTest {
     }
 
     @Test
-    void shouldFetchForOneGuestWhileAllThreadsOfAnotherWaitForHomeThatIsSilent() {
+    void shouldFetchForOneGuestWhileAnotherWaitsForHomeThatIsSilent() {
         RecordingKernel stuck = serve("one");
         RecordingKernel healthy = serve("other");
         connect("one", one);
@@ -159,7 +159,7 @@ class SharedStagingTest {
     }
 
     @Test
-    void shouldFreeStagingMemoryWhenLinkBreaksAndFetchAgainWhenItIsBack() {
+    void shouldFreeStagingMemoryWhenLinkBreaksAndFetchAgainLater() {
         RecordingKernel kernel = serve("one");
         connect("one", one);
         touch(kernel, 0, PAGES);

@@ -195,7 +195,7 @@ class SilentHomeTest {
 
     /** The home may have given the link up while this process stood still, and makes another. */
     @Test
-    void shouldNotSuspectAHomeWhoseLinkIsMadeAnewAfterTheAgentStoodStill() {
+    void shouldNotSuspectAHomeWhenItsLinkIsMadeAnewAfterAStandstill() {
         now += 2 * DROP_AFTER;
         breakLink();
         run(DROP_AFTER - 100 * MILLISECOND);
@@ -207,7 +207,7 @@ class SilentHomeTest {
     }
 
     @Test
-    void shouldSuspectAHomeWhoseLinkIsNotMadeAnewAfterTheAgentStoodStill() {
+    void shouldSuspectAHomeWhenItsLinkStaysDownAfterAStandstill() {
         now += 2 * DROP_AFTER;
         breakLink();
         run(DROP_AFTER + 200 * MILLISECOND);

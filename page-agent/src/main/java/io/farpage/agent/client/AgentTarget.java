@@ -98,10 +98,9 @@ public final class AgentTarget {
                     if (answer.status() / 100 == 2) {
                         answer.header(AgentApi.TORN)
                                 .ifPresent(why -> caller.err()
-                                        .println(
-                                                "page-agent: warning: the space is torn, its pages are older and newer"
-                                                        + " ones: "
-                                                        + why));
+                                        .println("page-agent: warning: the space is torn, its pages are older and newer"
+                                                + " ones: "
+                                                + why));
                         return content;
                     }
                     if (problem(content).filter(again).isEmpty()) {

@@ -58,9 +58,8 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
             names = "--socket",
             required = true,
             paramLabel = "PATH",
-            description =
-                    "Unix socket on which Cloud Hypervisor receives: ch-remote receive-migration"
-                            + " receiver_url=unix:PATH,memory_mode=postcopy")
+            description = "Unix socket on which Cloud Hypervisor receives: ch-remote receive-migration"
+                    + " receiver_url=unix:PATH,memory_mode=postcopy")
     private Path socket = Path.of("");
 
     @Option(names = "--resume", description = "Have the guest run at once; without it, ch-remote resume lets it run")
@@ -79,9 +78,8 @@ public final class CloudHypervisorCommand implements Callable<Integer> {
             paramLabel = "DURATION",
             converter = DurationOption.class,
             defaultValue = "10m",
-            description =
-                    "How long a page whose home does not answer is tried, while the guest waits (default:"
-                            + " ${DEFAULT-VALUE})")
+            description = "How long a page whose home does not answer is tried, while the guest waits (default:"
+                    + " ${DEFAULT-VALUE})")
     private Duration deadline = Duration.ofMinutes(10);
 
     @Option(names = "--force", description = "Also from a torn space, which holds a mix of older and newer pages")

@@ -146,9 +146,8 @@ public final class GuestCommands {
 
         @Option(
                 names = "--encrypted",
-                description =
-                        "Seal the pages for their homes, with a key of this agent; a space that exists must be"
-                                + " encrypted")
+                description = "Seal the pages for their homes, with a key of this agent; a space that exists must be"
+                        + " encrypted")
         private boolean encrypted;
 
         @Option(

@@ -44,9 +44,8 @@ public final class SpaceCommand implements Callable<Integer> {
     @Command(
             name = "create",
             mixinStandardHelpOptions = true,
-            description =
-                    "Create a space. The homes of an encrypted space can neither read its pages nor alter them"
-                            + " unnoticed.")
+            description = "Create a space. The homes of an encrypted space can neither read its pages nor alter them"
+                    + " unnoticed.")
     static final class Create implements Callable<Integer> {
         @Spec
         @SuppressWarnings("NullAway.Init") // set by picocli

@@ -145,10 +145,9 @@ public final class UpgradeCommand implements Callable<Integer> {
             now = look(keeper);
         }
         if (now.agent() != successor) {
-            return fail(
-                    ("process %d was asked to hand over to process %d, and has not within %s; the keeper says that"
-                                    + " process %d is the agent")
-                            .formatted(before.agent(), successor, deadline, now.agent()));
+            return fail(("process %d was asked to hand over to process %d, and has not within %s; the keeper says that"
+                            + " process %d is the agent")
+                    .formatted(before.agent(), successor, deadline, now.agent()));
         }
         spec.commandLine().getOut().printf("process %d is the agent of '%s'%n", successor, node);
         return 0;

@@ -115,11 +115,9 @@ public final class LinkKeys {
 
     private byte[] derive(Node peer, String label) {
         LinkKey key = peer.linkKey()
-                .orElseThrow(
-                        () -> new VerbsException(
-                                "link to " + peer.id()
-                                        + ": it registered no link key, so it cannot prove who it is; its agent is"
-                                        + " older than this one: update it"));
+                .orElseThrow(() -> new VerbsException("link to " + peer.id()
+                        + ": it registered no link key, so it cannot prove who it is; its agent is"
+                        + " older than this one: update it"));
         tls.ifPresent(own -> requireSigned(peer, key, own));
         try {
             KeyAgreement agreement = KeyAgreement.getInstance(CURVE);

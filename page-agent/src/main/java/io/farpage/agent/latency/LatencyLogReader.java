@@ -72,10 +72,9 @@ public final class LatencyLogReader {
     }
 
     private static IOException noLog(Path file, String why) {
-        return new IOException(
-                ("%s is not an interval log of HdrHistogram: %s; give one of the files latency-*.hlog in"
-                                + " latency.directory")
-                        .formatted(file, why));
+        return new IOException(("%s is not an interval log of HdrHistogram: %s; give one of the files latency-*.hlog in"
+                        + " latency.directory")
+                .formatted(file, why));
     }
 
     private static boolean sameInterval(EncodableHistogram one, EncodableHistogram other) {

@@ -150,9 +150,8 @@ public final class Domain {
                 .filter(access -> access.getAttribute("mode").equals("shared"))
                 .isPresent();
         if (!memfd || !shared) {
-            throw refused(
-                    "its RAM must be a shared memfd: <memoryBacking><source type='memfd'/><access"
-                            + " mode='shared'/></memoryBacking>");
+            throw refused("its RAM must be a shared memfd: <memoryBacking><source type='memfd'/><access"
+                    + " mode='shared'/></memoryBacking>");
         }
         for (String never : List.of("locked", "allocation")) {
             Optional<Element> set = backing.flatMap(element -> child(element, "", never))

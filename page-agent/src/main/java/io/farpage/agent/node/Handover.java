@@ -34,11 +34,10 @@ final class Handover {
 
     /** @throws ProblemException naming what is in the way; this agent goes on as before */
     HandoverStatus begin() {
-        KeptMemory memory = keeper.orElseThrow(
-                () -> ProblemException.conflict(
-                        "not-kept",
-                        "keeper.mode of this agent is off: its pool and guests end with its process, and no other can"
-                                + " take over; set keeper.mode to process"));
+        KeptMemory memory = keeper.orElseThrow(() -> ProblemException.conflict(
+                "not-kept",
+                "keeper.mode of this agent is off: its pool and guests end with its process, and no other can"
+                        + " take over; set keeper.mode to process"));
         KeeperState state = look(memory);
         if (state.standby() == 0) {
             throw ProblemException.conflict(

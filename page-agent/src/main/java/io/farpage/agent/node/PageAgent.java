@@ -132,9 +132,8 @@ public final class PageAgent implements AutoCloseable {
         transports = mapped.usedBy(parts.add(
                 Transports.open(config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool)));
         if (config.get(AgentKeys.LINK_ENCRYPTION) == LinkEncryption.REQUIRE) {
-            log.info(
-                    "every link of this agent is encrypted (TLS 1.3), and RDMA is not used: link.encryption is"
-                            + " require");
+            log.info("every link of this agent is encrypted (TLS 1.3), and RDMA is not used: link.encryption is"
+                    + " require");
         }
         coordinator = parts.add(new CoordinatorClient(
                 doors.coordinators(),

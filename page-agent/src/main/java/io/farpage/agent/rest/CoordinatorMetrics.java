@@ -15,9 +15,8 @@ public final class CoordinatorMetrics {
     public static void register(PrometheusRegistry registry, Supplier<Allegiance> allegiance) {
         GaugeWithCallback.builder()
                 .name("farpage_agent_coordinator_obeyed")
-                .help(
-                        "0 if the coordinator that answered last keeps another cluster, or an older or diverged copy of"
-                                + " the state")
+                .help("0 if the coordinator that answered last keeps another cluster, or an older or diverged copy of"
+                        + " the state")
                 .callback(callback ->
                         callback.call(allegiance.get().status().refusal().isEmpty() ? 1 : 0))
                 .register(registry);

@@ -52,9 +52,8 @@ public final class GuestMetrics {
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_guests_unserved")
-                .help(
-                        "Guests of an earlier process of this agent that run and are not served: their threads stand"
-                                + " still")
+                .help("Guests of an earlier process of this agent that run and are not served: their threads stand"
+                        + " still")
                 .callback(callback -> callback.call(guests.get().unserved()))
                 .register(registry);
     }

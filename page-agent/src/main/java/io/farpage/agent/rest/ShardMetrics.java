@@ -30,9 +30,8 @@ public final class ShardMetrics {
                 .register(registry);
         CounterWithCallback.builder()
                 .name("farpage_agent_shard_realtime_pauses_total")
-                .help(
-                        "How often a thread that moves pages lost its real-time priority because the CPU's budget was"
-                                + " used up")
+                .help("How often a thread that moves pages lost its real-time priority because the CPU's budget was"
+                        + " used up")
                 .labelNames("thread")
                 .callback(callback -> shards.get()
                         .forEach(shard -> callback.call(

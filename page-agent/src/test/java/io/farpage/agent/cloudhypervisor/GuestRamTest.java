@@ -16,8 +16,8 @@ class GuestRamTest {
 
     @Test
     void shouldPutRangesBehindEachOtherInTheOrderOfTheirAddresses() {
-        GuestRam ram = ram(
-                "{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":4294967296,\"size\":8192},{\"gpa\":0,"
+        GuestRam ram =
+                ram("{\"memory_manager_data\":{\"guest_ram_mappings\":[{\"gpa\":4294967296,\"size\":8192},{\"gpa\":0,"
                         + "\"size\":4096}]}}");
         assertEquals(12288, ram.size());
         assertEquals(OptionalLong.of(0), ram.offset(0, 4096));

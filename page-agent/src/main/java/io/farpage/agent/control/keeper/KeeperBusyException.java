@@ -8,9 +8,8 @@ final class KeeperBusyException extends IOException {
     private static final long serialVersionUID = 1L;
 
     KeeperBusyException(Path path, long pid) {
-        super(
-                ("the keeper at %s has the memory of process %d, which runs; end that agent first, or give this node a"
-                                + " keeper of its own")
-                        .formatted(path, pid));
+        super(("the keeper at %s has the memory of process %d, which runs; end that agent first, or give this node a"
+                        + " keeper of its own")
+                .formatted(path, pid));
     }
 }

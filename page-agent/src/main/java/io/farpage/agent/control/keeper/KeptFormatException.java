@@ -8,9 +8,8 @@ final class KeptFormatException extends IOException {
     private static final long serialVersionUID = 1L;
 
     KeptFormatException(Path path, long format, long known) {
-        super(
-                ("what the keeper at %s keeps has format %d, and this version of page-agent reads formats up to %d;"
-                                + " nothing has been touched; start the version that wrote it, or a later one")
-                        .formatted(path, format, known));
+        super(("what the keeper at %s keeps has format %d, and this version of page-agent reads formats up to %d;"
+                        + " nothing has been touched; start the version that wrote it, or a later one")
+                .formatted(path, format, known));
     }
 }

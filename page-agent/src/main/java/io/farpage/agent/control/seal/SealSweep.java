@@ -94,10 +94,9 @@ public final class SealSweep implements AutoCloseable {
         }
         if (!Files.exists(named)) {
             if (!files.isEmpty()) {
-                warn(
-                        ("%s does not say to which cluster the tags beside it belong: tags of deleted spaces stay;"
-                                        + " write %s into it if they are of this one")
-                                .formatted(named, joined.get()));
+                warn(("%s does not say to which cluster the tags beside it belong: tags of deleted spaces stay;"
+                                + " write %s into it if they are of this one")
+                        .formatted(named, joined.get()));
                 return false;
             }
             PrivateFiles.create(named, joined.get() + "\n");
@@ -105,10 +104,9 @@ public final class SealSweep implements AutoCloseable {
         }
         String owner = Files.readString(named).strip();
         if (!owner.equals(joined.get())) {
-            warn(
-                    ("%s says that the tags beside it are of cluster %s, and this node has joined cluster %s: tags of"
-                                    + " deleted spaces stay")
-                            .formatted(named, owner, joined.get()));
+            warn(("%s says that the tags beside it are of cluster %s, and this node has joined cluster %s: tags of"
+                            + " deleted spaces stay")
+                    .formatted(named, owner, joined.get()));
             return false;
         }
         return true;

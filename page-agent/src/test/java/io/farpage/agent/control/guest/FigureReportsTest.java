@@ -79,10 +79,9 @@ class FigureReportsTest implements SampledGuests {
 
     private void refuse(int with, String word) {
         status = with;
-        answer =
-                ("{\"type\":\"urn:farpage:problem:%s\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
-                                + "\"instance\":\"/x\"}")
-                        .formatted(word, with);
+        answer = ("{\"type\":\"urn:farpage:problem:%s\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
+                        + "\"instance\":\"/x\"}")
+                .formatted(word, with);
     }
 
     @Test

@@ -38,11 +38,10 @@ class CopyReportsTest {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/api/v1/nodes/a/copies", exchange -> {
             received.add(Json.STRICT.readValue(exchange.getRequestBody().readAllBytes(), CopyReport.class));
-            byte[] problem =
-                    ("{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
-                                    + "\"instance\":\"/x\"}")
-                            .formatted(status)
-                            .getBytes(StandardCharsets.UTF_8);
+            byte[] problem = ("{\"type\":\"urn:farpage:problem:no\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\","
+                            + "\"instance\":\"/x\"}")
+                    .formatted(status)
+                    .getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().add("Content-Type", "application/problem+json");
             exchange.sendResponseHeaders(status, status == 204 ? -1 : problem.length);
             if (status != 204) {

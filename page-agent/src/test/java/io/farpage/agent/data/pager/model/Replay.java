@@ -72,10 +72,9 @@ final class Replay implements Schedule {
         new World(setup, replay).run();
         for (int i = 0; i < steps.size(); i++) {
             if (replay.without[i]) {
-                throw new IllegalArgumentException(
-                        "step " + (i + 1) + ", " + steps.get(i)
-                                + ", no longer applies; find a schedule that does what this one was for, and write it"
-                                + " down anew");
+                throw new IllegalArgumentException("step " + (i + 1) + ", " + steps.get(i)
+                        + ", no longer applies; find a schedule that does what this one was for, and write it"
+                        + " down anew");
             }
         }
     }

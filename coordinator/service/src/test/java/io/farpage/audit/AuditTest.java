@@ -225,7 +225,7 @@ class AuditTest {
     }
 
     @Test
-    void shouldKeepLinesWhileTheFileCannotBeWrittenAndSayThatTheyAreMissing() throws Exception {
+    void shouldKeepLinesWhileFileIsUnwritableAndWriteThemLater() throws Exception {
         try (Audit audit = open(1 << 20, 3, true)) {
             audit.require(done("before"));
             Path away = temporary.resolve("away");

@@ -92,7 +92,7 @@ class SchemaTest {
     }
 
     @Test
-    void shouldReportAllFaultsAtOnceWithKeyValueOriginAndWhatIsAllowed() throws IOException {
+    void shouldReportAllFaultsWithKeyValueOriginAndAllowedValues() throws IOException {
         Path file = yaml("rdma: {max_send_wr: lots}\npool: {size: 1MB}\n");
         List<String> problems = problems(
                 Optional.of(file), Map.of("FARPAGE_RDMA_PERIOD", "5"), Map.of("transport.mode", "carrier-pigeon"));

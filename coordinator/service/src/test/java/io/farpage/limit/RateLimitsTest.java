@@ -48,7 +48,7 @@ class RateLimitsTest {
     }
 
     @Test
-    void shouldBoundTheConnectionsOfEachAddressAndForgetThoseThatHaveNone() {
+    void shouldBoundConnectionsPerAddressAndForgetAddressesWithoutAny() {
         AddressConnections connections = limits.connections(100);
         assertEquals(3, connections.most());
         for (int i = 0; i < 3; i++) {

@@ -137,7 +137,7 @@ class ProgressTest {
     }
 
     @Test
-    void shouldWriteALineEveryFiveSecondsWithoutEscapesWhereThereIsNoTerminal() {
+    void shouldWritePlainLineEveryFiveSecondsWithoutATerminal() {
         Progress progress = progress(Style.LINES, Unit.of("rounds"));
         progress.total(40);
         for (int second = 1; second <= 20; second++) {

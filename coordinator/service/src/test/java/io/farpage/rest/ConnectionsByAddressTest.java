@@ -62,7 +62,7 @@ class ConnectionsByAddressTest {
     }
 
     @Test
-    void shouldCloseConnectionsOfAnAddressBeyondItsLimitAndServeTheOthers() throws Exception {
+    void shouldCloseConnectionsBeyondAnAddressLimitAndServeTheOthers() throws Exception {
         List<Socket> held = new ArrayList<>();
         try (RestServer server = server()) {
             for (int i = 0; i < MOST; i++) {

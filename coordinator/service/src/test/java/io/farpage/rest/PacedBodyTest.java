@@ -80,7 +80,7 @@ class PacedBodyTest {
     }
 
     @Test
-    void shouldRefuseAClientThatSendsNothingMoreAndReportAConnectionThatBreaksOff() throws Exception {
+    void shouldRefuseAStalledClientAndReportABrokenConnection() throws Exception {
         client(100, Duration.ofSeconds(1));
         body.read(new byte[4096]);
         breaksOff = true;
@@ -90,7 +90,7 @@ class PacedBodyTest {
     }
 
     @Test
-    void shouldEndAReadThatBringsNothingAndGiveTheConnectionItsTimeoutBack() throws Exception {
+    void shouldRestoreTheConnectionTimeoutAfterEachRead() throws Exception {
         client(1, Duration.ZERO);
         body.read(new byte[1]);
         assertEquals(List.of(10_000L, IDLE), timeouts);

@@ -23,7 +23,7 @@ class SlowRequestsTest {
     private static final int SECONDS = 14;
 
     @Test
-    void shouldEndAConnectionWhoseHeaderComesByteByByteAndKeepOneThatWaitsBetweenRequests() throws Exception {
+    void shouldEndConnectionWithSlowHeaderAndKeepIdleOne() throws Exception {
         AccessControl control = AccessControl.open(List.of());
         List<Decision> refused = new CopyOnWriteArrayList<>();
         control.onDecision(decision -> {

@@ -71,7 +71,7 @@ class IssuerTest {
     }
 
     @Test
-    void shouldNameTheNodeOfTheTokenAndTheAddressThatTheRequestComesFrom() throws Exception {
+    void shouldNameTheNodeOfTheTokenAndTheAddressOfTheRequest() throws Exception {
         assertEquals(Subject.node("a", List.of("10.0.0.2")), Subject.of(join(token(), "10.0.0.2")));
         assertEquals(
                 Subject.node("a", List.of("fd00:0:0:0:0:0:0:2")),
@@ -114,7 +114,7 @@ class IssuerTest {
     }
 
     @Test
-    void shouldRefuseToRenewForAnotherKeyThanThatOfThePresentCertificate() throws Exception {
+    void shouldRefuseToRenewForAnotherKeyThanThePresentOne() throws Exception {
         X509Certificate present = join(token(), "10.0.0.2");
         assertEquals(403, refused(present, Keys.generate()));
         keys.revoke("a");

@@ -73,7 +73,7 @@ class TokensTest {
     }
 
     @Test
-    void shouldRefuseAJoinTokenThatIsUsedExpiredReplacedOrForAnotherNode() throws Exception {
+    void shouldRefuseUsedExpiredReplacedAndForeignJoinTokens() throws Exception {
         JoinTokens tokens = new JoinTokens(AccessRecords.in(directory));
         assertTrue(reason(() -> tokens.use("farpage_join_x", "a")).startsWith("the join token is unknown"));
 

@@ -101,7 +101,7 @@ class AdoptedGuestTest {
     }
 
     @Test
-    void shouldPassTheAttachmentToTheSuccessorWhenTheHomesHaveCutTheKilledProcessOff() {
+    void shouldPassAttachmentToSuccessorWhenHomesHaveCutKilledOneOff() {
         start(NOW, space());
         assertEquals("fencing", refusal("g", adopting(NOW, BEFORE)));
         assertEquals("fencing", refusal("z", request(31)), "no other node comes in between");
@@ -125,7 +125,7 @@ class AdoptedGuestTest {
     }
 
     @Test
-    void shouldPassTheAttachmentOnWhenTheSuccessorIsKilledBeforeItHasIt() {
+    void shouldPassAttachmentOnWhenSuccessorIsKilledBeforeAdoption() {
         start(NOW, space());
         start(NOW + 1, space());
         assertEquals("not-adopted", refusal("z", adopting(31, BEFORE)));
@@ -139,7 +139,7 @@ class AdoptedGuestTest {
 
     /** The guest's record still names the first process. */
     @Test
-    void shouldPassTheAttachmentOnWhenTheSuccessorIsKilledBeforeItHasRecordedThatItHasIt() {
+    void shouldPassAttachmentOnWhenSuccessorIsKilledBeforeItsRecord() {
         start(NOW, space());
         acknowledge(BEFORE);
         attach("g", adopting(NOW, BEFORE));
@@ -225,7 +225,7 @@ class AdoptedGuestTest {
     }
 
     @Test
-    void shouldDropAHomeThatHasFailedWhenTheOtherHasCutTheKilledProcessOff() {
+    void shouldDropFailedHomeWhenTheOtherHasCutTheKilledProcessOff() {
         attachAMirroredGuest();
         start(NOW, space());
         acknowledge(BEFORE);

@@ -93,7 +93,7 @@ class AdoptedPoolTest {
     }
 
     @Test
-    void shouldPlaceNewExtentsInTheAdoptedPoolByTheNameThatTheOldOnesHave() {
+    void shouldPlaceNewExtentsUnderTheAdoptedPoolsIncarnation() {
         with.membership.register("big", Fixture.node(7, 4 * PAGE));
         with.membership.register("big", adopting(8, 7, 4 * PAGE));
         with.spaces.create(new SpaceRequest("late", 2L * PAGE, OptionalInt.empty(), Optional.of(List.of("big"))));
@@ -153,7 +153,7 @@ class AdoptedPoolTest {
     }
 
     @Test
-    void shouldHaveTheOtherHomesCutOffWhatTheProcessHadAttachedAndTearTheSpace() {
+    void shouldFenceAttachmentsOfDeadProcessAtOtherHomesAndTearSpace() {
         attach("h", POOL);
         adopt(SUCCESSOR);
         assertEquals(List.of("11 of h at 5"), shown(with.fences("other")));
@@ -177,7 +177,7 @@ class AdoptedPoolTest {
     }
 
     @Test
-    void shouldHaveTheSuccessorCarryOutFencesThatWereAcknowledgedBefore() {
+    void shouldRepeatAcknowledgedFencesAtTheSuccessor() {
         attach("a", 2);
         with.time.advance(Fixture.LEASE.plus(Duration.ofSeconds(1)));
         with.membership.heartbeat("h", new Incarnation(POOL));

@@ -167,7 +167,7 @@ class AttachingTest {
     }
 
     @Test
-    void shouldTellThatTheHomesCutTheNodeOffUntilTheAttachmentHasEnded() {
+    void shouldReportNodeAsCutOffUntilItsAttachmentHasEnded() {
         Attached first = attaching.of("a", 0);
         with.time.advance(Fixture.LEASE.minusSeconds(1));
         for (String node : List.of("h1", "h2", "b")) {

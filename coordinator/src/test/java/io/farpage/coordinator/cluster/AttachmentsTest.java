@@ -71,7 +71,7 @@ class AttachmentsTest {
     }
 
     @Test
-    void shouldKeepTheRoomOfASpaceDeletedByForceUntilTheGuestsNodeHasLetGo() throws InterruptedException {
+    void shouldKeepRoomOfForciblyDeletedSpaceUntilGuestsNodeDetaches() throws InterruptedException {
         long id = with.spaces.require("vm").id();
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.spaces.delete("vm", true);
@@ -111,7 +111,7 @@ class AttachmentsTest {
     }
 
     @Test
-    void shouldTakeANodeForDetachedOnceItHasRestartedOrLeftAndIsCutOff() {
+    void shouldEndAttachmentWhenRestartedOrRemovedNodeIsCutOff() {
         attach("a", 2, AttachMode.SHARED);
         attach("b", 3, AttachMode.SHARED);
         with.spaces.delete("vm", false);

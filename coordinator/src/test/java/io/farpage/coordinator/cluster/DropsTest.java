@@ -94,7 +94,7 @@ class DropsTest {
     }
 
     @Test
-    void shouldPlaceCopiesInDifferentFailureDomainsAndNeverTwiceOnANode() {
+    void shouldPlaceCopiesOnNodesInDifferentFailureDomains() {
         register("r1a", 1, Optional.of("rack1"));
         register("r1b", 2, Optional.of("rack1"));
         register("r2a", 3, Optional.of("rack2"));
@@ -204,7 +204,7 @@ class DropsTest {
     }
 
     @Test
-    void shouldKeepTheFramesOfADroppedHomeUntilTheWriterAcknowledgesTheEpoch() {
+    void shouldKeepFramesOfDroppedHomeUntilWriterAcknowledgesEpoch() {
         threeHomesAndAWriter();
         with.spaces.create(mirrored("vm", 4, 2));
         attach(AttachMode.EXCLUSIVE);
@@ -238,7 +238,7 @@ class DropsTest {
     }
 
     @Test
-    void shouldHaveADroppedHomeCutADeadWriterOffBeforeItsFramesAreReleased() {
+    void shouldReleaseFramesOfDroppedHomeAfterItHasCutOffDeadWriter() {
         threeHomesAndAWriter();
         with.spaces.create(mirrored("vm", 4, 2));
         attach(AttachMode.EXCLUSIVE);

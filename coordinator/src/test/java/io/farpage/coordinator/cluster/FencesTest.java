@@ -37,7 +37,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldRefuseOtherAttachmentsUntilEveryHomeHasCutTheSupersededNodeOff() {
+    void shouldRefuseAttachmentsUntilHomesHaveCutOffSupersededNode() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.membership.register("a", Fixture.node(22, 0));
 
@@ -81,7 +81,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldWaitForAHomeThatHasFailedButNotForOneThatIsRemovedOrStartedAnew() {
+    void shouldWaitForFailedHomeButNotForRemovedOrRestartedOne() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.membership.deregister("a", new Incarnation(2), true);
         fail("h1", "h2");
@@ -98,7 +98,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldHoldADeletionUntilTheHomesHaveCutOffAFailedNodeThatItWasForcedUnder() {
+    void shouldHoldForcedDeletionUntilHomesHaveCutOffFailedNode() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         long id = with.spaces.require("vm").id();
         fail("a");
@@ -143,7 +143,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldTearASpaceWhoseGuestsNodeIsStartedAnewAndRefuseItUnlessForced() {
+    void shouldTearSpaceWhenGuestsNodeRestartsAndRefuseUnforcedAttach() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         with.membership.register("a", Fixture.node(22, 0));
         acknowledge("h1", 11, 2);
@@ -179,7 +179,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldConfirmAnExclusiveAttachmentOfASpaceThatWasTornBeforeItWasForced() {
+    void shouldConfirmForcedAttachmentOfATornSpaceWhenItIsRepeated() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"));
         force("a", 2);

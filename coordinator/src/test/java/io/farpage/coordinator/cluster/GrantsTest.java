@@ -128,7 +128,7 @@ class GrantsTest {
     }
 
     @Test
-    void shouldRefuseAGrantOfANodeThatHostsNothingAndOneForANodeThatIsNotAttached() {
+    void shouldRefuseGrantsOfNodesThatAreNotHomesOrForUnattachedNodes() {
         ProblemException notHome = assertThrows(
                 ProblemException.class, () -> grants.publish("b", vm, "a", sealed(new Incarnation(3), "x")));
         assertTrue(notHome.problem("").is("not-home"), notHome::getMessage);

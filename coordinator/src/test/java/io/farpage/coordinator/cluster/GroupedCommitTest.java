@@ -155,7 +155,7 @@ class GroupedCommitTest {
     }
 
     @Test
-    void shouldNotBringBackASpaceThatAnEarlierChangeOfTheGroupHasDeleted() throws Exception {
+    void shouldNotRestoreASpaceThatAnEarlierChangeOfTheGroupDeleted() throws Exception {
         makeASpace(Optional.empty());
         List<Future<?>> changes = together(
                 () -> with.spaces.delete("vm", false),

@@ -52,7 +52,7 @@ class LineageTest {
     }
 
     @Test
-    void shouldRefuseAllChangesWhenARegisteredNodeHasSeenAnUnknownEpoch() {
+    void shouldRefuseAllChangesWhenRegisteredNodeHasSeenUnknownEpoch() {
         Lineage lineage = start(3);
         String reason = refusal(lineage, seen(lineage, new Epoch(4, 7), 9), true);
         assertTrue(reason.contains("older copy"), reason);
@@ -60,7 +60,7 @@ class LineageTest {
     }
 
     @Test
-    void shouldRefuseAllChangesWhenARegisteredNodeHasSeenMoreOfAnEpoch() {
+    void shouldRefuseAllChangesWhenRegisteredNodeHasSeenMoreOfAnEpoch() {
         Lineage first = Lineage.begin(store);
         Lineage second = Lineage.begin(store);
         second.require(seen(second, first.epoch(), 1), true);
@@ -85,7 +85,7 @@ class LineageTest {
     }
 
     @Test
-    void shouldRefuseAllChangesWhenAnOldEpochHasSeenMoreThanTheOldestThatIsKept() {
+    void shouldRefuseAllChangesWhenMoreWasSeenInAnEpochNoLongerKept() {
         Lineage last = startAfter(Lineage.KEPT + 1);
         refusal(last, seen(last, new Epoch(1, 1), 3), true);
         assertTrue(last.behind().isPresent());

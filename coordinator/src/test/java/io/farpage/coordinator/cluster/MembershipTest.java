@@ -180,7 +180,7 @@ class MembershipTest {
     }
 
     @Test
-    void shouldTakeAHeartbeatThatWaitedThoughTheLeaseHadAlmostRunOutBeforeTheStandstill() {
+    void shouldAcceptHeartbeatAfterStandstillWhenLeaseHadAlmostEnded() {
         with.membership.register("a", Fixture.node(1, 0));
         assertEquals(List.of(), failedWithin(Fixture.LEASE.minus(CHECK)));
         with.time.advance(Fixture.LEASE);
@@ -200,7 +200,7 @@ class MembershipTest {
     }
 
     @Test
-    void shouldFailASilentNodeThoughTheCoordinatorIsStarvedAgainAndAgain() {
+    void shouldFailSilentNodeThoughCoordinatorIsStarvedRepeatedly() {
         with.membership.register("a", Fixture.node(1, 0));
         List<String> failed = new ArrayList<>();
         for (int i = 0; i < 100; i++) {
@@ -243,7 +243,7 @@ class MembershipTest {
     }
 
     @Test
-    void shouldRememberSupersededIncarnationsAfterDeregistrationAndRestart() {
+    void shouldRememberIncarnationAfterDeregistrationAndRestart() {
         with.membership.register("a", Fixture.node(1, 0));
         with.membership.deregister("a", new Incarnation(1), true);
         with.restart();
@@ -274,7 +274,7 @@ class MembershipTest {
     }
 
     @Test
-    void shouldLetOneOfManyRacingRegistrationsStandAndRefuseOrSupersedeTheRest() throws Exception {
+    void shouldLetExactlyOneOfManyRacingRegistrationsStand() throws Exception {
         for (int round = 0; round < 50; round++) {
             String id = "n" + round;
             List<Future<Boolean>> racing = new ArrayList<>();

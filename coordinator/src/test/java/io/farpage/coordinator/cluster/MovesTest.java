@@ -204,7 +204,7 @@ class MovesTest {
     }
 
     @Test
-    void shouldDropTheJoiningHomeOfAMoveThatARestartedCoordinatorDoesNotKnow() {
+    void shouldDropJoiningHomeOfMoveThatRestartedCoordinatorLacks() {
         homes("h1", "h2");
         create(1, 1, "h1");
         begin("h1", "h2");

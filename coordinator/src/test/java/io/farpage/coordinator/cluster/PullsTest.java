@@ -126,7 +126,7 @@ class PullsTest {
     }
 
     @Test
-    void shouldKeepTheFramesOfAReplacedHomeUntilTheHomesHaveRecordedThePromotion() {
+    void shouldKeepFramesOfReplacedHomeUntilPromotionIsRecorded() {
         homes("h1", "h2");
         create(1, "h1");
         drains.begin("h1");

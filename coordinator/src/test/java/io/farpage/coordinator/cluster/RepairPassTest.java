@@ -89,7 +89,7 @@ class RepairPassTest {
 
     /** First no node can take one of many extents, then one can. */
     @Test
-    void shouldPlanAPassInFarLessThanALeaseAndLetFewHomesJoinInItAndHoldUpNoOtherChangeMeanwhile() throws Exception {
+    void shouldBoundTimeAndJoinsOfAPassAndNotDelayOtherChanges() throws Exception {
         failAHomeOfAllExtents();
         repairs.step();
         with.time.advance(Duration.ofSeconds(2));

@@ -286,7 +286,7 @@ class RepairsTest {
 
     /** The pool of the node that has joined may be gone; the one that is drained has all pages. */
     @Test
-    void shouldKeepADrainedHomeIfTheNodeThatHasJoinedInItsPlaceHasFailed() {
+    void shouldKeepDrainedHomeWhenItsJoiningReplacementHasFailed() {
         homes("h1", "h2");
         create(8, 1, "h1");
         attach();
@@ -349,7 +349,7 @@ class RepairsTest {
     }
 
     @Test
-    void shouldKeepTheHomeThatIsDrainedAndAliveRatherThanOneThatHasFailed() {
+    void shouldKeepLiveDrainedHomeRatherThanFailedOne() {
         homes("h1", "h2", "h3");
         create(8, 2, "h1", "h2");
         attach();

@@ -37,7 +37,7 @@ class SpacesTest {
     }
 
     @Test
-    void shouldSayHowMuchIsFreeWhereWhenThereIsNoRoomAndAllocateNothing() {
+    void shouldNameFreeBytesOfEachNodeAndAllocateNothingWithoutRoom() {
         with.membership.register("a", Fixture.node(1, 8192));
         with.membership.register("b", Fixture.node(2, 4096));
         State before = with.ledger.state();
@@ -59,7 +59,7 @@ class SpacesTest {
     }
 
     @Test
-    void shouldFreeExtentsOfADeletedSpaceOnlyWhenTheirHomeHasZeroedThem() throws InterruptedException {
+    void shouldFreeExtentsOfDeletedSpaceOnlyWhenTheirHomeZeroedThem() throws InterruptedException {
         with.membership.register("a", Fixture.node(1, 8192));
         with.spaces.create(SpaceRequest.of("one", 8192));
         with.spaces.delete("one", false);

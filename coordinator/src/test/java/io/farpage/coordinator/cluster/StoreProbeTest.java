@@ -94,7 +94,7 @@ class StoreProbeTest {
     }
 
     @Test
-    void shouldAnswerByDeadlineWithOneCommitUnderWayWhenTheDiskDoesNotAnswer() throws Exception {
+    void shouldAnswerByDeadlineWithOneCommitUnderWayWhenDiskHangs() throws Exception {
         Duration deadline = Duration.ofMillis(300);
         StoreProbe impatient = probe(deadline);
         CountDownLatch disk = new CountDownLatch(1);

@@ -140,7 +140,7 @@ class TakeoverTest {
     }
 
     @Test
-    void shouldPassTheSpaceOnWithoutAHomeThatHasFailedWhenAnotherHasCutTheNodeOff() {
+    void shouldPassSpaceOnWithoutFailedHomeWhenAnotherCutTheNodeOff() {
         useAMirroredSpaceOn("h1", "h2");
         fail("a", "h2");
         refused("fencing", () -> takeOver("b", B, true));
@@ -204,7 +204,7 @@ class TakeoverTest {
     }
 
     @Test
-    void shouldKeepTheFramesOfADroppedHomeUntilItHasCutTheFailedNodeOff() {
+    void shouldKeepFramesOfDroppedHomeUntilItHasCutOffTheFailedNode() {
         useAMirroredSpaceOn("h1", "h2");
         fail("a", "h2");
         refused("fencing", () -> takeOver("b", B, true));

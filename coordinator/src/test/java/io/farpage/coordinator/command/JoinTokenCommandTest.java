@@ -18,7 +18,7 @@ final class JoinTokenCommandTest {
 
     /** All users of a host can read the words of its processes. */
     @Test
-    void shouldPrintCommandsWithTheTokenAsStandardInputAndNoWordOfTheCommand() {
+    void shouldPrintCommandsThatReadTheTokenFromStandardInput() {
         String tls = directory.resolve("tls").toString();
         String store = directory.resolve("store").toString();
         Commands.Outcome made =

@@ -65,7 +65,7 @@ class RebuildTest {
     }
 
     @Test
-    void shouldHaveSpacesAttachmentsAndAnEpochThatAgentsObeyWhenAllExpectedNodesReported() {
+    void shouldRestoreStateAndLineageWhenAllExpectedNodesReported() {
         Rebuild rebuild = new Rebuild(store, Set.of("a", "b"));
         SpaceExtents vm = space(5, "vm", "b", 0, 8);
         rebuild.report("b", report("b", List.of(vm)));
@@ -348,7 +348,7 @@ class RebuildTest {
     }
 
     @Test
-    void shouldWaitForTheHomeThatJoinedBeforeTheOnlyKnownCopyWasDropped() {
+    void shouldWaitForJoinedHomeWhenTheOnlyKnownCopyWasDropped() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Extent joined = joined(extent(1, Optional.empty(), home("c", 8)), home("d", 0));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", joined)));
@@ -455,7 +455,7 @@ class RebuildTest {
 
     /** A node may have attached before the other had the answer to its detachment. */
     @Test
-    void shouldEndTheAttachmentOfANodeThatDetachesIfAnotherUsesTheSpace() {
+    void shouldEndAttachmentOfDetachingNodeIfAnotherUsesTheSpace() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0)))));
         rebuild.report("a", detaching("a", Optional.of("of earlier")));

@@ -80,7 +80,7 @@ class RebuiltFencesTest {
 
     /** Home b was told to cut incarnation 9 of node a off and has done it; home c had not been told. */
     @Test
-    void shouldKeepASpaceFromOthersUntilEveryHomeHasCutTheFencedIncarnationOff() {
+    void shouldRefuseToAttachUntilEveryHomeHasCutOffTheFencedNode() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of()));
         rebuild.report("b", withFences(report("b", List.of(onBandC())), fence("b", 5, "a", 9, true)));
@@ -111,7 +111,7 @@ class RebuiltFencesTest {
     }
 
     @Test
-    void shouldForgetAFenceThatAllHomesHaveExecutedForAnIncarnationThatCannotComeBack() {
+    void shouldForgetAFenceThatAllHomesExecutedOnARetiredNode() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", withFences(report("b", List.of(onBandC())), fence("b", 5, "a", 9, true)));
         rebuild.report("c", withFences(report("c", List.of(onBandC())), fence("c", 5, "a", 9, true)));

@@ -67,7 +67,7 @@ class CoordinatorAuditTest {
 
     /** A backup changes nothing and is audited all the same: it hands out all that the coordinator knows. */
     @Test
-    void shouldHaveAWordForEachOperationThatChangesSomethingUnlessAgentsRepeatItAllTheTime() throws Exception {
+    void shouldHaveAnAuditWordForEachChangeThatIsNotRoutine() throws Exception {
         TreeSet<String> words = new TreeSet<>();
         TreeSet<String> routine = new TreeSet<>();
         List<Operation<?, ?>> operations = new ArrayList<>(DeclaredOperations.all());

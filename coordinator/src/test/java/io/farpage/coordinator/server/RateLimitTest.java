@@ -119,7 +119,7 @@ class RateLimitTest {
     }
 
     @Test
-    void shouldNotLookAtTokensOfAnAddressThatHasShownTooManyThatDoNotCount() throws Exception {
+    void shouldPauseTokensOfAnAddressThatShowedTooManyInvalidOnes() throws Exception {
         try (Secured secured = new Secured(
                         directory,
                         Map.of("limits.failures_per_minute", "3", "limits.failure_pause", "2s"),

@@ -111,7 +111,7 @@ class RepeatedRequestsTest {
     }
 
     @Test
-    void shouldKeepTheListOfNodesThatAnotherOperatorHasSetSinceItWasRead() throws Exception {
+    void shouldRefuseNodeListIfItChangedSinceItWasRead() throws Exception {
         running.client.createSpace(SpaceRequest.of("vm1", 4096));
         String read = tag();
         HttpResponse<String> first = allow("{\"nodes\":[\"a\",\"b\"]}", read);
@@ -191,7 +191,7 @@ class RepeatedRequestsTest {
 
     /** A coordinator that is older than keys refuses a report with a field that it does not know. */
     @Test
-    void shouldLeaveTheKeyOutOfWhatAgentsReportWhenACoordinatorIsRebuilt() throws Exception {
+    void shouldLeaveCreationKeyOutOfExtentsAndHostedDocument() throws Exception {
         create("{\"name\":\"vm1\",\"sizeBytes\":4096}", "\"k-1\"");
         assertTrue(running.send("GET", "/api/v1/spaces/vm1", "").body().contains("k-1"));
         for (String path : List.of("/api/v1/spaces/vm1/extents", "/api/v1/nodes/a/hosted")) {

@@ -160,7 +160,7 @@ class RestTest {
 
     /** The keys of the earlier attachment are dead, and the home has yet to publish those of the new one. */
     @Test
-    void shouldNotHandOnAGrantOfAnEarlierAttachmentToTheNodeThatAttachesAgain() throws CoordinatorException {
+    void shouldDropGrantOfEarlierAttachmentWhenNodeAttachesAgain() throws CoordinatorException {
         long space = client().createSpace(SpaceRequest.of("vm1", 8192)).id();
         Incarnation b = new Incarnation(2);
         GrantRequest first = grant(client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED)), "c2VhbGVk");
@@ -209,7 +209,7 @@ class RestTest {
 
     /** The body is what an agent sends that is older than encrypted spaces. */
     @Test
-    void shouldRefuseAnEncryptedSpaceToAnAgentThatIsOlderThanEncryption() throws Exception {
+    void shouldRefuseAnEncryptedSpaceToAnAgentWithoutEncryption() throws Exception {
         String attachment = "/api/v1/spaces/sealed/attachments/b";
         String old = "{\"incarnation\":\"0000000000000002\",\"mode\":\"exclusive\"}";
         running.send(
@@ -404,8 +404,7 @@ class RestTest {
     }
 
     @Test
-    void shouldServeEachFileOfTheDashboardUnderAStrictPolicyAndOnlyIfItHasChanged()
-            throws IOException, InterruptedException {
+    void shouldServeDashboardWithStrictPolicyAndOnlyWhenChanged() throws IOException, InterruptedException {
         List<String> files = running.coordinator.server().registered().stream()
                 .filter(route -> route.equals("GET /") || route.startsWith("GET /dashboard/"))
                 .map(route -> route.substring("GET ".length()))

@@ -53,7 +53,7 @@ class UnregisteredNodeTest {
     }
 
     @Test
-    void shouldGoOnWithChangesWhenANodeThatIsNotRegisteredHasSeenALaterEpoch() throws Exception {
+    void shouldAcceptChangesWhenUnregisteredNodeHasSeenLaterEpoch() throws Exception {
         try (HttpClient a = secured.node("a");
                 HttpClient stranger = secured.node("c");
                 HttpClient operator = secured.person("ann", Role.OPERATOR)) {

@@ -83,7 +83,7 @@ class DamagedStoreTest {
     }
 
     @Test
-    void shouldOpenWithEveryRowOrRefuseAFileCutAnywhereOrWithItsEndZeroed() throws IOException {
+    void shouldOpenWithEveryRowOrRefuseFileThatIsCutOrZeroed() throws IOException {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         Random random = new Random(seed);

@@ -25,7 +25,7 @@ class StoreSyncTest {
     private Path directory = Path.of("");
 
     @Test
-    void shouldSyncTheFileBetweenTheLastWriteOfACommitAndItsAcknowledgement() throws Exception {
+    void shouldSyncTheFileAfterLastWriteAndBeforeAcknowledgement() throws Exception {
         assumeTrue(canTrace(), "strace is missing or may not trace; apt-get install strace");
         Path trace = directory.resolve("trace");
         Process writer = startTraced(trace);

@@ -81,7 +81,7 @@ class AskingTest {
     }
 
     @Test
-    void shouldAskTheNextMemberWhenOneIsSilentAndStayWithTheOneThatAnswers() throws IOException {
+    void shouldStayWithTheNextMemberWhenOneIsSilent() throws IOException {
         try (ServerSocket silent = silent();
                 Members members = members(url(silent), member())) {
             Etcd etcd = new Etcd(members, "/silent", DEADLINE);

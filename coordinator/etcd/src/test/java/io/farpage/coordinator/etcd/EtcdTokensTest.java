@@ -71,7 +71,7 @@ class EtcdTokensTest {
     }
 
     @Test
-    void shouldKnowATokenAtEachCoordinatorFromItsCreationToItsRevocation() throws TokenRefusedException {
+    void shouldAcceptTokenAtEachCoordinatorFromCreationToRevocation() throws TokenRefusedException {
         Tokens first = new Tokens(records());
         Tokens second = new Tokens(records());
         Tokens command = new Tokens(records());
@@ -102,7 +102,7 @@ class EtcdTokensTest {
     }
 
     @Test
-    void shouldGiveOneOfManyThatUseAJoinTokenAtTwoCoordinatorsTheCertificate() throws Exception {
+    void shouldAcceptJoinTokenOnceWhenItIsUsedAtTwoCoordinators() throws Exception {
         String token = new JoinTokens(records()).create("a", List.of(), HOUR);
         List<JoinTokens> coordinators = List.of(new JoinTokens(records()), new JoinTokens(records()));
         assertEquals(1, JoinRace.winners(token, "a", coordinators));

@@ -107,7 +107,7 @@ class EtcdUserTest {
     }
 
     @Test
-    void shouldLeadAndCommitAsTheUserAlsoAfterEtcdHasForgottenTheLogin() throws InterruptedException {
+    void shouldLeadAndCommitAsUserAfterEtcdHasForgottenTheLogin() throws InterruptedException {
         Config config = config("coordinator", "right", Map.of());
         try (Members members = Connections.open(config);
                 Candidacy candidacy = new EtcdElections().open(config, URI.create("http://first:1"));

@@ -3,13 +3,13 @@ package io.farpage.coordinator.client;
 import java.net.URI;
 import java.util.List;
 
-/** The coordinators of a cluster, of which one is called until it fails or says that it does not lead. Thread-safe. */
+/** The coordinators of a cluster. One is called until it fails or reports that it does not lead. Thread-safe. */
 final class Addresses {
 
     private final List<URI> all;
     private volatile URI current;
 
-    /** @throws IllegalArgumentException if there is none, or one is no http URL with a host */
+    /** @throws IllegalArgumentException if there is none, or one is not an http URL with a host */
     Addresses(List<URI> all) {
         all.forEach(Addresses::check);
         if (all.isEmpty()) {
@@ -41,8 +41,8 @@ final class Addresses {
     }
 
     /**
-     * Calls the coordinator after one that failed. Of several calls that failed at the same one, the first has an
-     * effect.
+     * Switches from a coordinator that failed to the next one. If several calls fail at the same one, the first call
+     * switches.
      */
     synchronized void leave(URI failed) {
         if (current.equals(failed)) {

@@ -10,16 +10,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which coordinator an agent obeys: the one whose history contains all that the agent has seen. Before {@link #join} every coordinator is
- * obeyed, and the last answer is remembered. After it an answer is accepted only
+ * Which coordinator an agent obeys: the one whose history contains all that the agent has seen. Before {@link #join}
+ * every coordinator is obeyed, and the last answer is remembered. After {@link #join} an answer is accepted only
  *
  * <ul>
  *   <li>from the same cluster id, and
  *   <li>from the epoch known, or from a later one that began at or after the highest revision seen.
  * </ul>
  *
- * <p>A store that was lost has another cluster id. A store that was rolled back starts a later epoch at a lower revision. Two coordinators on
- * copies of one store have epochs that go back or that differ in their nonce. Thread-safe.
+ * <p>A store that was lost has another cluster id. A store that was rolled back starts a later epoch at a lower
+ * revision. Two coordinators on copies of one store have epochs that go back or that differ in their nonce.
+ * Thread-safe.
  */
 public final class Allegiance {
 
@@ -33,16 +34,16 @@ public final class Allegiance {
     private boolean rebuilding;
     private long refusedAnswers;
 
-    /** Of an agent that has seen nothing yet. */
+    /** Makes the allegiance of an agent that has seen nothing yet. */
     public Allegiance() {
         this(Optional.empty(), _ -> {});
     }
 
     /**
-     * Of an agent that goes on where an earlier process ended.
+     * Makes the allegiance of an agent that goes on where an earlier process ended.
      *
-     * @param before what that process had seen; it counts as joined then
-     * @param keeper told what was seen, from {@link #join} on, before the answer is used; must not wait
+     * @param before what that process had seen; if present, the agent counts as joined
+     * @param keeper gets what was seen, from {@link #join} on, before the answer is used; must not wait
      */
     public Allegiance(Optional<Seen> before, Consumer<Seen> keeper) {
         this.keeper = keeper;
@@ -144,7 +145,7 @@ public final class Allegiance {
         }
     }
 
-    /** Whether the coordinator that answered last waits for reports from which it is to be rebuilt. */
+    /** Whether the coordinator that answered last waits for the reports of its rebuild. */
     public synchronized boolean isRebuilding() {
         return rebuilding;
     }

@@ -60,7 +60,7 @@ final class Answers {
             throw CoordinatorUnreachableException.of(
                     addresses.current(),
                     call,
-                    "status %d of type '%s', so it is no coordinator that listens there"
+                    "status %d of type '%s', so the service there is not a coordinator"
                             .formatted(response.statusCode(), type));
         }
         return content(call, response, Problem.class);

@@ -75,7 +75,7 @@ public final class CoordinatorClient implements AutoCloseable {
      *
      * @param base such as {@code http://127.0.0.1:7400}; what follows host and port is ignored
      * @param deadline of each call, from connecting to the last byte of the answer; a long poll adds its wait
-     * @throws IllegalArgumentException if the base is no http URL with a host or the deadline is not positive
+     * @throws IllegalArgumentException if the base is not an http URL with a host or the deadline is not positive
      */
     public CoordinatorClient(URI base, Duration deadline) {
         this(base, deadline, new Allegiance());
@@ -84,7 +84,7 @@ public final class CoordinatorClient implements AutoCloseable {
     /**
      * Makes a client that uses no answer of a coordinator that the allegiance does not obey.
      *
-     * @param allegiance told of every answer
+     * @param allegiance that checks every answer
      * @throws IllegalArgumentException as the other constructor does
      */
     public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance) {
@@ -102,7 +102,7 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a client of several coordinators, one of which leads. A coordinator that is not reached is left for the
+     * Makes a client of several coordinators; one of them leads. The client leaves an unreachable coordinator for the
      * next one, and a follower for the leader that it names.
      *
      * @param bases at least one
@@ -191,7 +191,7 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Spaces in the order of their names: where they are and which nodes work with them. Of the filter, the status is
+     * Spaces in the order of their names: where they are and which nodes work with them. The status of the filter is
      * not used.
      */
     public List<SpaceUse> spaceUses(NodeFilter names) throws CoordinatorException {
@@ -250,7 +250,7 @@ public final class CoordinatorClient implements AutoCloseable {
         return find(NodeOperations.SHOW_ENDPOINT.at(node, peer));
     }
 
-    /** Publishes a node's endpoint toward a peer, in the place of any earlier one. */
+    /** Publishes a node's endpoint toward a peer. It replaces an earlier one. */
     public Endpoint publishEndpoint(String node, String peer, EndpointRequest request) throws CoordinatorException {
         return transport.call(NodeOperations.PUBLISH_ENDPOINT.at(node, peer), request);
     }
@@ -260,12 +260,12 @@ public final class CoordinatorClient implements AutoCloseable {
         return find(NodeOperations.SHOW_REGION.at(node, name));
     }
 
-    /** Publishes a region, in the place of any earlier one of that name. */
+    /** Publishes a region. It replaces an earlier one of that name. */
     public Region publishRegion(String node, String name, RegionRequest request) throws CoordinatorException {
         return transport.call(NodeOperations.PUBLISH_REGION.at(node, name), request);
     }
 
-    /** Publishes a home's grant for a node that is attached to a space, in the place of any earlier one. */
+    /** Publishes a home's grant for a node that is attached to a space. It replaces an earlier one. */
     public void publishGrant(String home, long space, String node, GrantRequest request) throws CoordinatorException {
         transport.call(NodeOperations.PUBLISH_GRANT.at(home, space, node), request);
     }

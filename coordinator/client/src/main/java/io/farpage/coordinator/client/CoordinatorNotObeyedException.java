@@ -15,7 +15,7 @@ public final class CoordinatorNotObeyedException extends CoordinatorException {
         this.rebuilding = rebuilding;
     }
 
-    /** Whether the coordinator waits for reports from which it is to be rebuilt. */
+    /** Whether the coordinator waits for the reports of its rebuild. */
     public boolean isRebuilding() {
         return rebuilding;
     }

@@ -3,8 +3,8 @@ package io.farpage.coordinator.client;
 import java.net.URI;
 
 /**
- * No answer that makes sense came in time: nothing listens, the deadline passed, the connection broke, or it is no
- * coordinator that answers. Whether the call took effect is unknown; trying again later is right, since all operations
+ * No valid answer came in time: nothing listens, the deadline passed, the connection broke, or another program than a
+ * coordinator answers. Whether the call took effect is unknown. The caller may repeat the call, since all operations
  * that agents use are idempotent.
  */
 public final class CoordinatorUnreachableException extends CoordinatorException {

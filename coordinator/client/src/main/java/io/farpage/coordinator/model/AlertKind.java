@@ -35,7 +35,7 @@ public enum AlertKind {
 
     /** How urgent it is. */
     public enum Severity {
-        /** Pages are lost or cannot be had, or a guest cannot go on. */
+        /** Pages are lost or not available, or a guest cannot go on. */
         @JsonProperty("critical")
         CRITICAL,
         /** One more failure may make it critical. */

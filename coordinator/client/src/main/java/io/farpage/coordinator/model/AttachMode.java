@@ -8,7 +8,7 @@ public enum AttachMode {
     /** Alone, for as long as it likes: a VM runs on the space. Others are refused, and so is the space's deletion. */
     @JsonProperty("exclusive")
     EXCLUSIVE,
-    /** Beside others, page by page; gives the space up when it is to be deleted. */
+    /** Beside others, page by page. The node detaches when the deletion of the space begins. */
     @JsonProperty("shared")
     SHARED;
 

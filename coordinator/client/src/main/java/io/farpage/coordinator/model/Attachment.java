@@ -22,7 +22,7 @@ public record Attachment(
         @JsonProperty(required = true) AttachMode mode,
         long id,
         Optional<Incarnation> heir) {
-    /** Of an incarnation that runs. */
+    /** Makes an attachment without an heir: its incarnation runs. */
     public Attachment(long space, String node, Incarnation incarnation, AttachMode mode, long id) {
         this(space, node, incarnation, mode, id, Optional.empty());
     }

@@ -31,7 +31,7 @@ public record DeviceInfo(
         rail.ifPresent(number -> Check.range("rail", number, 0, 63));
     }
 
-    /** Of an agent that leaves the rail out. */
+    /** Makes a description without a rail. */
     public DeviceInfo(String name, TransportKind transport, int port, String linkLayer, OptionalInt numaNode) {
         this(name, transport, port, linkLayer, numaNode, OptionalInt.empty());
     }

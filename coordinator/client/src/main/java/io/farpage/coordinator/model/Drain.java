@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * How far a node that is to be drained has been emptied.
+ * How far a node that is marked for draining has been emptied.
  *
  * @param node which
- * @param drained whether its pool holds nothing any more
+ * @param drained whether its pool is empty
  * @param extents that have a copy in its pool
  * @param bytes of these copies, and of ranges that the node has to zero
  * @param copiedBytes of these, that are copied to other nodes already, as agents have reported within the last seconds,

@@ -10,7 +10,7 @@ import java.util.List;
  * @param incarnation of the attached node
  * @param home the node to be dropped
  * @param homeIncarnation its incarnation
- * @param extents of which, each in the epoch that the writer knows
+ * @param extents from which the home is dropped, each in the epoch that the writer knows
  */
 public record DropRequest(
         @JsonProperty(required = true) Incarnation incarnation,

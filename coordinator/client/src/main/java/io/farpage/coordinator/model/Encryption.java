@@ -17,7 +17,7 @@ public record Encryption(@JsonProperty(required = true) String keyId, Optional<S
         checkKeyId("keyId", keyId);
     }
 
-    /** Of a space that no guest has used yet. */
+    /** Makes the encryption of a space that no guest has used yet. */
     public Encryption(String keyId) {
         this(keyId, Optional.empty());
     }

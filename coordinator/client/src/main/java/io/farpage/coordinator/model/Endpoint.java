@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param answers the attempt of the peer's endpoint that this one answers
  * @param entries its queue pairs
  * @param trial queue pairs that are brought up beside these, to take their place
- * @param index of the event that told of it
+ * @param index of the event that reported the endpoint
  */
 public record Endpoint(
         @JsonProperty(required = true) String node,

@@ -37,7 +37,7 @@ public enum EventKind {
     /** A space was made. */
     @JsonProperty("space-created")
     SPACE_CREATED,
-    /** A space is to be deleted: who is attached to it lets go. */
+    /** The deletion of a space has begun. Attached nodes detach. */
     @JsonProperty("space-deleting")
     SPACE_DELETING,
     /** A space was deleted. */
@@ -76,10 +76,10 @@ public enum EventKind {
      */
     @JsonProperty("extents-repaired")
     EXTENTS_REPAIRED,
-    /** {@code node} is to be drained, or that was cancelled. */
+    /** The drain of {@code node} has begun, or was cancelled. */
     @JsonProperty("drain-changed")
     DRAIN_CHANGED,
-    /** {@code node}, which was to be drained, holds nothing any more. */
+    /** The pool of {@code node}, which is being drained, is empty. */
     @JsonProperty("node-drained")
     NODE_DRAINED,
     /** {@code node} has ranges of its pool to zero. */
@@ -88,7 +88,7 @@ public enum EventKind {
     /** {@code node} has other incarnations to cut off than before. */
     @JsonProperty("fences-changed")
     FENCES_CHANGED,
-    /** Other nodes than before are attached to {@code space}, of which {@code node} has extents. */
+    /** The nodes that are attached to {@code space} have changed. {@code node} has extents of that space. */
     @JsonProperty("attachments-changed")
     ATTACHMENTS_CHANGED,
     /** {@code node} published the keys of {@code space} for {@code peer}. */

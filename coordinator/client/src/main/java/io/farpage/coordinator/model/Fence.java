@@ -3,8 +3,8 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * An incarnation of a node that a home must cut off, so that no WRITE of it arrives any more: the home destroys all its
- * queue pairs with that incarnation, makes no link to it, and names it in its {@link HostedAck}. Until then the
+ * An incarnation of a node that a home must cut off, so that WRITEs of that incarnation no longer arrive. The home
+ * destroys all its queue pairs with it, makes no link to it, and names it in its {@link HostedAck}. Until then the
  * attachment that the incarnation had stays, and the space waits.
  *
  * @param home the node that cuts off

@@ -9,7 +9,7 @@ import java.util.Optional;
  *
  * @param now the coordinator's clock, in seconds since 1970, as the times of the histories
  * @param since when this coordinator began to collect figures, by the same clock; it has none from before
- * @param guests those of which figures have come in the last 15 minutes, in the order of the names of their spaces
+ * @param guests with figures from the last 15 minutes, in the order of the names of their spaces
  */
 public record GuestFigures(
         @JsonProperty(required = true) long now,

@@ -6,8 +6,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * How many pages of a guest are where, at one moment.
  *
  * @param all pages of its space
- * @param limit the most that may be resident, apart from stranded ones; as many as there are pages, or more, if there
- *     is no limit
+ * @param limit the most that may be resident, apart from stranded ones; at least {@code all} if the guest has no limit
  * @param resident in the memory of its host
  * @param dirty resident, and newer than at their homes
  * @param remote at their homes, or being fetched

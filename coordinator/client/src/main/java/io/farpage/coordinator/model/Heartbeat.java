@@ -5,6 +5,6 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 /**
  * The body of a heartbeat.
  *
- * @param incarnation whose lease is to be renewed
+ * @param incarnation whose lease the coordinator renews
  */
 public record Heartbeat(@JsonProperty(required = true) Incarnation incarnation) {}

@@ -22,7 +22,7 @@ public record HostedAck(
     /** The most releases in one acknowledgement. */
     public static final int MAX_ZEROED = 65_536;
 
-    /** Of a document with nothing left to do. */
+    /** Acknowledges a document without fences and releases. */
     public HostedAck(Incarnation incarnation, long revision) {
         this(incarnation, revision, List.of(), List.of());
     }

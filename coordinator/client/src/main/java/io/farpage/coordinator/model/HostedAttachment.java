@@ -3,7 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * A node that is attached to a space of which a home has extents.
+ * A node that is attached to a space, for a home that has extents of that space.
  *
  * @param space id of the space
  * @param node which is attached

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * A certificate from the cluster's CA.
  *
  * @param certificate the certificate and the CA's, as PEM
- * @param ca the CAs that are to be trusted, as PEM
+ * @param ca the CAs that the node must trust, as PEM
  */
 public record IssuedCertificate(
         @JsonProperty(required = true) String certificate,

@@ -10,8 +10,8 @@ import java.util.Optional;
  * @param node id of the node; the token was made for it
  * @param token the join token; it is good for one certificate
  * @param signingRequest for the node's key, PKCS #10 as PEM; its names do not count
- * @param addresses under which the node is to be reached; each is the one that the request comes from, or was named
- *     when the token was made
+ * @param addresses under which peers reach the node; each is the one that the request comes from, or was named when the
+ *     token was made
  */
 public record JoinRequest(
         @JsonProperty(required = true) String node,

@@ -33,7 +33,7 @@ public record NodeFilter(Optional<NodeStatus> status, boolean attention, String 
                 && status.map(wanted -> wanted == node.status()).orElse(true);
     }
 
-    /** The same nodes, at most so many. */
+    /** The same nodes, at most {@code other}. */
     public NodeFilter withLimit(int other) {
         return new NodeFilter(status, attention, prefix, after, other);
     }

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param totals of the whole cluster
  * @param alerts the first of them, the most urgent ones first
  * @param nodes those that were asked for, with their use of memory
- * @param links of these nodes, of which at least one side has published its endpoint
+ * @param links of these nodes with an endpoint published on at least one side
  * @param spaces the first of them in the order of their names
  */
 public record Overview(
@@ -67,7 +67,7 @@ public record Overview(
      * Links of the whole cluster.
      *
      * @param transports how many complete links there are over each; a link that may use several counts for the best
-     * @param unanswered links of which one side alone has published its endpoint
+     * @param unanswered links with an endpoint published on one side alone
      */
     public record LinkCounts(
             @JsonProperty(required = true) Map<TransportKind, Long> transports,

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * Where the pages of a guest are, over its address space: the space in up to 256 parts of equal size, and of each part
- * the percentage of its pages that are in a state, rounded up, so that a single page is seen. Of a part with more than
- * 32,768 pages, so many are counted, evenly spaced.
+ * Where the pages of a guest are, over its address space. The space has up to 256 parts of equal size. The lists have
+ * the percentage of each part's pages that are in a state, rounded up, so that a single page is seen. A part with more
+ * than 32,768 pages is sampled at 32,768 evenly spaced pages.
  *
  * @param resident in the memory of its host
  * @param dirty those of them that are newer than at their homes

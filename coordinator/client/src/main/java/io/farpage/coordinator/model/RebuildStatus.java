@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param reported nodes whose reports were taken in
  * @param missing nodes that are expected, or that are homes of reported spaces, and have not reported
- * @param spaces that the reports tell of
+ * @param spaces that the reports contain
  * @param conflicts why the rebuild cannot finish as it is
  * @param finished whether the coordinator goes on to serve
  */

@@ -55,7 +55,7 @@ public record Registration(
         domain.ifPresent(name -> Check.name("domain", name));
     }
 
-    /** Of an agent that adopts no guest. */
+    /** Makes the registration of an agent that adopts no guest. */
     public Registration(
             Incarnation incarnation,
             String hostname,
@@ -100,7 +100,7 @@ public record Registration(
                 spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
     }
 
-    /** Of a node that is a failure domain of its own. */
+    /** Makes the registration of a node that is a failure domain of its own. */
     public Registration(
             Incarnation incarnation,
             String hostname,

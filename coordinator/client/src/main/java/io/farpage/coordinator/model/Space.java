@@ -43,8 +43,7 @@ public record Space(
         Optional<Creation> creation) {
 
     /**
-     * The word of the problem document, of status 404, for an id that was given to a space that does not exist any
-     * more.
+     * The word of the problem document, of status 404, for the id of a space that no longer exists.
      */
     public static final String DELETED = "space-deleted";
 
@@ -66,7 +65,7 @@ public record Space(
     /**
      * Checks a list of nodes that may attach a space, and drops repetitions.
      *
-     * @throws IllegalArgumentException if the list is empty or too long, or an element is no node id
+     * @throws IllegalArgumentException if the list is empty or too long, or an element is not a node id
      */
     static List<String> checkNodes(List<String> nodes) {
         List<String> distinct = nodes.stream().distinct().map(Node::checkId).toList();
@@ -147,7 +146,7 @@ public record Space(
                 id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, other, replicas, creation);
     }
 
-    /** The same, with so many homes for each extent. */
+    /** The same, with {@code count} homes for each extent. */
     public Space withReplicas(int count) {
         return new Space(
                 id,

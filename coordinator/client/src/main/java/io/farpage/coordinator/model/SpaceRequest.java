@@ -47,7 +47,7 @@ public record SpaceRequest(
         Check.range("replicas", replicas.orElse(1), 1, MAX_REPLICAS);
     }
 
-    /** A space of which each page has one home. */
+    /** A space with one home for each page. */
     public SpaceRequest(
             String name,
             long sizeBytes,
@@ -69,7 +69,7 @@ public record SpaceRequest(
         this(name, sizeBytes, pageSize, homes, Optional.empty());
     }
 
-    /** The same, with so many homes for each extent. */
+    /** The same, with {@code count} homes for each extent. */
     public SpaceRequest withReplicas(int count) {
         return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count));
     }

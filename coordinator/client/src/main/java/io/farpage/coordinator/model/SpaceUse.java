@@ -11,7 +11,7 @@ import java.util.Locale;
  * @param space which
  * @param extents that it has
  * @param degraded extents that have fewer homes than the space was made with
- * @param lost extents whose pages cannot be had again
+ * @param lost extents whose pages are lost
  * @param homes ids of the nodes that hold pages of it, in order
  * @param attachments the nodes that work with it, in the order of their ids
  */

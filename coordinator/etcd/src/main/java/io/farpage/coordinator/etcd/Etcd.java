@@ -18,8 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * Operations of etcd, each of which ends within a deadline. A member at which one fails, or takes long, is left for the
- * next one.
+ * Operations of etcd. Each ends within a deadline. If an operation fails or is slow at a member, the next member is
+ * asked.
  *
  * @param members of the cluster
  * @param prefix of all keys

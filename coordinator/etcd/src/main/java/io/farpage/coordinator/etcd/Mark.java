@@ -12,7 +12,7 @@ import java.util.UUID;
  */
 record Mark(long revision, String nonce, int staged) {
 
-    /** Of a store without a commit. */
+    /** The mark of a store without a commit. */
     static final Mark NEW = new Mark(0, "new", 0);
 
     Mark next(int parts) {

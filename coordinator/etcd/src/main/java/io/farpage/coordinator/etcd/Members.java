@@ -6,16 +6,16 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * The members of an etcd cluster, of which one is called first for as long as it answers. Each has a client of its own:
- * a single client of several members sends a part of its calls to a member that is cut off, for as long as its
- * connection to that member looks whole. Thread-safe.
+ * The members of an etcd cluster. One is called first for as long as it answers. Each has a client of its own: a single
+ * client of several members sends a part of its calls to a member that is cut off, for as long as its connection to
+ * that member looks whole. Thread-safe.
  */
 final class Members implements AutoCloseable {
 
     private final List<Client> clients;
     private volatile Client current;
 
-    /** Of clients that are closed with this. */
+    /** Takes over the clients, which {@link #close} closes. */
     Members(List<Client> clients) {
         this.clients = List.copyOf(clients);
         this.current = this.clients.getFirst();
@@ -38,9 +38,7 @@ final class Members implements AutoCloseable {
         current = answered;
     }
 
-    /**
-     * Calls the member after one that failed. Of several calls that failed at the same member, the first has an effect.
-     */
+    /** Switches from a member that failed to the next one. If several calls fail at one member, the first switches. */
     synchronized void leave(Client failed) {
         if (current.equals(failed)) {
             current = clients.get((clients.indexOf(failed) + 1) % clients.size());

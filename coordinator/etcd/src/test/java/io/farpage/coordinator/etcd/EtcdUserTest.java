@@ -33,8 +33,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A member of etcd with authentication, a user who may use one prefix alone, and logins of which etcd forgets each
- * after a second without a call.
+ * A member of etcd with authentication, and a user with access to one prefix alone. etcd forgets a login after a second
+ * without a call.
  */
 @Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

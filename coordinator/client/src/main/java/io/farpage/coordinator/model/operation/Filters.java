@@ -28,7 +28,7 @@ public final class Filters {
     public static final QueryParameter SPACES =
             new QueryParameter("spaces", false, "how many spaces at most, 0 to 1000; without it 1000");
 
-    /** Of guests and nodes, only samples that a client has not seen. */
+    /** Selects the samples of guests and nodes that a client has not seen. */
     static final QueryParameter SINCE = new QueryParameter(
             "since",
             false,

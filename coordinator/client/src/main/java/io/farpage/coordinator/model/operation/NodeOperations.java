@@ -121,8 +121,8 @@ public final class NodeOperations {
 
     public static final Operation<GrantRequest, Grant> PUBLISH_GRANT = put(GRANT, SELF, "grant.give")
             .json(GrantRequest.class, Grant.class)
-            .summary("Publish what a home grants to a node that is attached to a space, in the place of any"
-                    + " earlier grant");
+            .summary("Publish what a home grants to a node that is attached to a space; it replaces an earlier"
+                    + " grant");
 
     public static final Operation<GrantRequest, Grant> PUBLISH_GRANT_OF_PULL = put(
                     GRANT + "/pulls/{page}/{epoch}", SELF, "grant.give")

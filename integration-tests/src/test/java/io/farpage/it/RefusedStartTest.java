@@ -67,7 +67,7 @@ class RefusedStartTest {
                         + " is not a key of page-agent; did you mean shard.idle?",
                 "page-agent: fetch.depth: 'many' from environment FARPAGE_FETCH_DEPTH is not valid: it is not a whole"
                         + " number; allowed is a whole number from 1 to 4096",
-                "page-agent: pool.exported: 'lots' from command line is not valid: it is no size, write for example"
+                "page-agent: pool.exported: 'lots' from command line is not valid: it is not a size, write for example"
                         + " 512MiB; allowed is " + EXPORTED_SIZE,
                 "page-agent: transport.mode: 'pigeon' from command line is not valid: allowed is one of auto, rdma, tcp");
     }

@@ -103,7 +103,7 @@ class SecurityTest extends SecuredNodes {
                 () -> assertThrows(UncheckedIOException.class, () -> intruder.get("/api/v1/nodes")),
                 "refused: TLS handshake from 127.0.0.1",
                 "'CN=a' is issued by 'CN=farpage CA",
-                "no trusted CA");
+                "is not a trusted CA");
         Rest toAgent = cluster.agent("a").rest().with(certificates.insisting(foreign, "intruder"));
         assertThrows(UncheckedIOException.class, () -> toAgent.get("/api/v1/spaces/s/pages/3"));
     }

@@ -34,7 +34,7 @@ public final class CertificateIdentity {
     /** The URI of a node. */
     public static String ofNode(String id) {
         if (!NODE_ID.matcher(id).matches()) {
-            throw new IllegalArgumentException("'" + id + "' is no node id: 1 to 63 of a-z, 0-9, . and -");
+            throw new IllegalArgumentException("'" + id + "' is not a node id: 1 to 63 of a-z, 0-9, . and -");
         }
         return NODE + id;
     }

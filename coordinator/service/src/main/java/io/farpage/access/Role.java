@@ -10,7 +10,7 @@ public enum Role {
     ADMIN,
     /** Make and delete spaces, run guests, read. */
     OPERATOR,
-    /** Read everything that is no key. */
+    /** Read everything except keys. */
     VIEWER,
     /** Read metrics and health. */
     METRICS;
@@ -34,7 +34,7 @@ public enum Role {
         return Arrays.stream(values())
                 .filter(role -> role.word().equals(word))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("'%s' is no role; roles are %s"
+                .orElseThrow(() -> new IllegalArgumentException("'%s' is not a role; roles are %s"
                         .formatted(word, Arrays.stream(values()).map(Role::word).collect(Collectors.joining(", ")))));
     }
 }

@@ -155,7 +155,7 @@ public final class Audit implements AutoCloseable {
         return sink.isPresent();
     }
 
-    /** Whether administrative acts are to be announced by {@link #require}. */
+    /** Whether {@link #require} must announce administrative acts. */
     public boolean isRequired() {
         return sink.map(open -> open.options().required()).orElse(false);
     }

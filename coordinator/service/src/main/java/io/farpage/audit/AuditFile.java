@@ -280,7 +280,7 @@ final class AuditFile implements AutoCloseable {
         try {
             if (!Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
                     .isRegularFile()) {
-                throw new IOException("%s is no regular file; choose another one".formatted(path));
+                throw new IOException("%s is not a regular file; choose another one".formatted(path));
             }
         } catch (NoSuchFileException e) {
             LOG.debug("{} will be made", path);

@@ -1,6 +1,6 @@
 package io.farpage.audit;
 
-/** The audit is required and cannot be written, so what it must tell of is not done. */
+/** The audit is required and cannot be written, so the act is not done. */
 public final class AuditUnavailableException extends Exception {
 
     private static final long serialVersionUID = 1L;

@@ -7,8 +7,8 @@ import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /**
- * Which of many refusals are written. Of each kind twenty at once and one each second are; the others are counted, and
- * the counts are written. Refusals of proven identities are kinds of their own, so that strangers cannot hide them.
+ * Limits refusals in the audit to a burst of twenty and then one each second per kind. The others are counted, and the
+ * counts are written. Refusals of proven identities are kinds of their own, so that strangers cannot hide them.
  * Thread-safe.
  */
 final class Floods {

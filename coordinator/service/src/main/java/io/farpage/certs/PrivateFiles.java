@@ -52,7 +52,7 @@ public final class PrivateFiles {
         }
     }
 
-    /** Writes a file in one step, in the place of one that may be there. */
+    /** Writes a file in one step. It replaces an existing one. */
     public static void replace(Path file, String text) {
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try {

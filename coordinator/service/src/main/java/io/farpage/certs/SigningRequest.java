@@ -44,7 +44,7 @@ public final class SigningRequest {
     /**
      * The public key of a request whose signature shows that the sender has the private one.
      *
-     * @throws IllegalArgumentException if it is no such request, or its key is too weak
+     * @throws IllegalArgumentException if it is not such a request, or its key is too weak
      */
     public static PublicKey publicKey(String pem) {
         if (pem.length() > LONGEST) {

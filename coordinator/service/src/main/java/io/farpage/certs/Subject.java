@@ -27,7 +27,7 @@ public record Subject(String name, String uri, List<String> hosts) {
         hosts = List.copyOf(hosts);
         if (!name.matches("[A-Za-z0-9][A-Za-z0-9 ._@-]{0,62}")) {
             throw new IllegalArgumentException(
-                    "'" + name + "' is no name for a certificate: 1 to 63 letters, digits, spaces and . _ @ -");
+                    "'" + name + "' is not a name for a certificate: 1 to 63 letters, digits, spaces and . _ @ -");
         }
         for (String host : hosts) {
             if (!host.matches("[A-Za-z0-9:._-]{1,253}")) {

@@ -11,7 +11,7 @@ public record HostPort(String host, int port) {
     /** Checks both parts. */
     public HostPort {
         if (host.isBlank() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '@' || c == '[' || c == ']')) {
-            throw new IllegalArgumentException("'" + host + "' is no host");
+            throw new IllegalArgumentException("'" + host + "' is not a host");
         }
         if (port < 0 || port > 65535) {
             throw new IllegalArgumentException("port " + port + " is not in 0..65535");
@@ -36,7 +36,7 @@ public record HostPort(String host, int port) {
         }
         String digits = text.substring(colon + 1);
         if (!digits.matches("\\d{1,5}")) {
-            throw new IllegalArgumentException("'" + digits + "' is no port");
+            throw new IllegalArgumentException("'" + digits + "' is not a port");
         }
         return new HostPort(host, Integer.parseInt(digits));
     }

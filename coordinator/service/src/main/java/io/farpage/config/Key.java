@@ -21,7 +21,7 @@ public final class Key<T> {
 
     private Key(String name, ValueType<T> type, Optional<String> defaultText, T defaultValue, String doc) {
         if (!name.matches("[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*")) {
-            throw new IllegalArgumentException("'" + name + "' is no key name: lower-case words joined by dots");
+            throw new IllegalArgumentException("'" + name + "' is not a key name: lower-case words joined by dots");
         }
         this.name = name;
         this.type = type;

@@ -57,7 +57,7 @@ public final class Quantities {
         if (text.matches("\\d{1,18}")) {
             return Long.parseLong(text);
         }
-        return scaled(text, BYTES, "it is no size, write for example 512MiB");
+        return scaled(text, BYTES, "it is not a size, write for example 512MiB");
     }
 
     /** Writes a duration in the largest unit that needs no fraction. */
@@ -89,7 +89,7 @@ public final class Quantities {
         }
         Long unit = units.get(matcher.group(2).toLowerCase(Locale.ROOT));
         if (unit == null) {
-            throw new IllegalArgumentException("'" + matcher.group(2) + "' is no unit");
+            throw new IllegalArgumentException("'" + matcher.group(2) + "' is not a unit");
         }
         try {
             return new BigDecimal(matcher.group(1))

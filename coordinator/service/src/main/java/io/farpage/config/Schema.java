@@ -48,7 +48,7 @@ public final class Schema {
     /**
      * The same keys, and names that are refused with a reason of their own.
      *
-     * @param reasons a name that is no key any more to why, and what to do instead
+     * @param reasons former key → why it was removed and what replaces it
      */
     public Schema withRetired(Map<String, String> reasons) {
         return new Schema(program, List.copyOf(keys.values()), reasons);

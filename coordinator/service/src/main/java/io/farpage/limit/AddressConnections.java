@@ -30,8 +30,8 @@ public final class AddressConnections {
     }
 
     /**
-     * Counts a connection of an address, unless it has as many as it may. A connection that was counted is to be
-     * {@link #closed}.
+     * Counts a connection of an address. False at the limit of the address. Call {@link #closed} for each counted
+     * connection.
      */
     public synchronized boolean opened(String address) {
         String key = AddressGroup.of(address);
@@ -49,7 +49,7 @@ public final class AddressConnections {
         open.computeIfPresent(AddressGroup.of(address), (_, count) -> count == 1 ? null : count - 1);
     }
 
-    /** Addresses that have a connection open: the table is no larger. */
+    /** The size of the table: addresses that have a connection open. */
     synchronized int addresses() {
         return open.size();
     }

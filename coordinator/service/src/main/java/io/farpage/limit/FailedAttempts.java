@@ -5,9 +5,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The failed attempts of each address to authenticate, and the pauses that follow. An address has so many attempts a
- * minute; after them it pauses, at first shortly and each time twice as long. An address that fails no more for as long
- * as its attempts take to come back begins anew. Thread-safe.
+ * The failed attempts of each address to authenticate, and the pauses that follow. An address has a limited number of
+ * attempts a minute. After them it pauses, at first shortly and each time twice as long. An address begins anew after a
+ * time without failures in which all its attempts come back. Thread-safe.
  */
 final class FailedAttempts {
 

@@ -21,7 +21,7 @@ public final class Printable {
     }
 
     /**
-     * As {@link #of(String)}, cut after so many characters, which is marked by "…".
+     * As {@link #of(String)}. A longer text is cut and ends with "…".
      *
      * @param longest characters of {@code text} that are kept, at least 1
      */

@@ -13,7 +13,7 @@ final class Pace {
     private double amount;
     private double seconds;
 
-    /** So much was done in so many nanoseconds. */
+    /** Adds an amount that was done in {@code nanos} nanoseconds. */
     void add(long done, long nanos) {
         double passed = nanos / NANOS_A_SECOND;
         double kept = Math.exp(-passed / MEMORY_SECONDS);

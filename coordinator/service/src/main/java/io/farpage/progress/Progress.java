@@ -85,13 +85,13 @@ public final class Progress implements AutoCloseable {
         draw();
     }
 
-    /** Says how much there is to be done in all. */
+    /** Sets the whole amount of work. */
     public synchronized void total(long amount) {
         total = OptionalLong.of(amount);
         draw();
     }
 
-    /** Says how much has been done since the beginning. */
+    /** Sets the amount that is done since the beginning. */
     public synchronized void done(long amount) {
         done = Math.max(0, amount);
         draw();

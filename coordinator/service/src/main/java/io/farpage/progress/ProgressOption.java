@@ -13,12 +13,12 @@ public final class ProgressOption {
     @Option(
             names = "--progress",
             description =
-                    "Tell on standard error how far it is, also where that is no terminal: then a line every 5 seconds.")
+                    "Print progress on standard error; without a terminal, print a line every 5 seconds.")
     private boolean asked;
 
     @Option(
             names = "--no-progress",
-            description = "Do not tell how far it is on a terminal, where one line is redrawn in place otherwise.")
+            description = "Do not print progress on a terminal, where one line is redrawn in place otherwise.")
     private boolean refused;
 
     /**
@@ -56,7 +56,7 @@ public final class ProgressOption {
         return term == null || term.isEmpty() || "dumb".equals(term);
     }
 
-    /** Of the terminal, or if that does not tell, of the environment, or as is usual. */
+    /** Width of the terminal, else COLUMNS of the environment, else 80. */
     static int columns(OptionalInt terminal, @Nullable String environment) {
         if (terminal.isPresent() && terminal.getAsInt() > 0) {
             return terminal.getAsInt();

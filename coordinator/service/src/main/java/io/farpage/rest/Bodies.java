@@ -45,7 +45,7 @@ final class Bodies {
         }
     }
 
-    /** Receives a body of exactly so many bytes and uses it. */
+    /** Receives a body of exactly {@code length} bytes and uses it. */
     static void receiveBytes(Context ctx, int length, Requests.BytesUse use) throws Exception {
         long declared = ctx.req().getContentLengthLong();
         if (declared >= 0 && declared != length) {

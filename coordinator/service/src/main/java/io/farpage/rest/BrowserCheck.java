@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Refuses requests that a browser sends on behalf of a web page of another origin. A change with an {@code Origin} (RFC
  * 6454) that is not the service's own, or with {@code Sec-Fetch-Site} that says so, is a forged request. A {@code Host}
- * that is no name of this service means that the page's own name resolves to this address (DNS rebinding); with TLS,
+ * that does not name this service means that the page's own name resolves to this address (DNS rebinding). With TLS,
  * the certificate's names exclude that already.
  */
 final class BrowserCheck {
@@ -83,7 +83,7 @@ final class BrowserCheck {
             throw new ProblemException(
                     403,
                     "foreign-host",
-                    "Host '%s' is no name of this service; use its address, or list the name in the configuration key that ends in .names"
+                    "Host '%s' is not a name of this service; use its address, or list the name in the configuration key that ends in .names"
                             .formatted(host));
         }
     }

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 /**
  * {@code GET /live}: whether the program must be started again. A coordinator that is rebuilt, that follows, whose
  * store cannot be written, or whose history is behind is alive: a start would not help, and a rebuild would begin anew.
- * {@code GET /health} tells of these.
+ * {@code GET /health} reports these states.
  */
 public final class Liveness {
 

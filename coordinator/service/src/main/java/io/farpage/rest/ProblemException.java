@@ -31,7 +31,7 @@ public final class ProblemException extends RuntimeException {
         this.retryAfterSeconds = retryAfterSeconds;
     }
 
-    /** The same, telling the client to try again after so many seconds, 1 or more (Retry-After, RFC 9110). */
+    /** The same, with the time after which the client may try again, 1 or more (Retry-After, RFC 9110). */
     public ProblemException withRetryAfter(int seconds) {
         return new ProblemException(status, word, String.valueOf(getMessage()), seconds);
     }

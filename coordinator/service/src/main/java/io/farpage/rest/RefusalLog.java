@@ -5,7 +5,7 @@ import io.farpage.log.Printable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs refusals, at most so many a second: a client that is refused in a loop must not fill the disk. Thread-safe. */
+/** Logs a limited number of refusals each second, so that a client in a loop cannot fill the disk. Thread-safe. */
 final class RefusalLog {
 
     private static final Logger LOG = LoggerFactory.getLogger(RefusalLog.class);

@@ -15,8 +15,8 @@ import org.eclipse.jetty.util.IO;
 
 /**
  * Accepts connections on a Unix socket, while the process has descriptors to spare and the socket has fewer connections
- * than it may. Jetty's {@link org.eclipse.jetty.server.NetworkConnectionLimit} is no use: it suspends the acceptor, and
- * a Unix connector of Jetty 12.1 that is resumed closes its socket.
+ * than it may. Jetty's {@link org.eclipse.jetty.server.NetworkConnectionLimit} does not work for Unix sockets: it
+ * suspends the acceptor, and a Unix connector of Jetty 12.1 that is resumed closes its socket.
  */
 final class SocketConnector extends UnixDomainServerConnector {
 
@@ -24,7 +24,7 @@ final class SocketConnector extends UnixDomainServerConnector {
     private final int most;
     private final AccessControl control;
     private final Set<SelectableChannel> open = ConcurrentHashMap.newKeySet();
-    /** Whether the limit was reached and has been told of. Used by the acceptor. */
+    /** Whether the limit is reached and was reported. Used by the acceptor. */
     private boolean full;
 
     /** @param most connections at once */

@@ -19,7 +19,7 @@ public record SocketPeer(UserPrincipal user, GroupPrincipal group) {
         Identity of(SocketPeer peer);
     }
 
-    /** In the place of an address, for logs. */
+    /** The text that logs have instead of an address. */
     @Override
     public String toString() {
         return "unix socket, user " + user.getName();

@@ -1,7 +1,7 @@
 package io.farpage.rest;
 
 /**
- * An exception that is no fault of the program: the service cannot do its work at the moment. Answered with status 503.
+ * An exception without a fault in the program: the service cannot do its work at the moment. The status is 503.
  */
 public interface Unavailable {
 

@@ -52,7 +52,7 @@ final class PeerTrust extends X509ExtendedTrustManager {
         }
         String reason = e.getMessage() == null ? e.toString() : e.getMessage();
         if (reason.contains("unable to find valid certification path") || reason.contains("signature check failed")) {
-            return "certificate '%s' is issued by '%s', which is no trusted CA"
+            return "certificate '%s' is issued by '%s', which is not a trusted CA"
                     .formatted(
                             subject,
                             certificate.getIssuerX500Principal().getName().replaceAll("[^ -~]", "?"));

@@ -105,7 +105,7 @@ public final class Pem {
             try {
                 return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(der));
             } catch (InvalidKeySpecException e) {
-                // Of another algorithm: the next one is tried.
+                // The key has another algorithm. The loop tries the next one.
             } catch (GeneralSecurityException e) {
                 throw new TlsException("the JDK has no " + algorithm + " keys", e);
             }

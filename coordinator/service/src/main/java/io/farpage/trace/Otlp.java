@@ -13,7 +13,7 @@ import java.util.Map;
  * stable.
  */
 final class Otlp {
-    /** Of the request's body. */
+    /** The media type of the request's body. */
     static final String MEDIA_TYPE = "application/x-protobuf";
 
     private static final int VARINT = 0;

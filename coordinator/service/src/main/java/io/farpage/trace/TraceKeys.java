@@ -26,7 +26,7 @@ public final class TraceKeys {
             1,
             1,
             1_000_000_000,
-            "Of the requests that begin a trace in this program, one in so many is traced. A request that comes with a `traceparent` follows that.");
+            "Sampling interval: one in this number of requests that begin a trace in this program is traced. A request that comes with a `traceparent` follows that.");
 
     /** All of them, in the order of the reference page. */
     public static final List<Key<?>> ALL = List.of(ENDPOINT, REQUESTS);

@@ -37,7 +37,7 @@ public final class TracedCommands {
     /**
      * Traces the commands of a program.
      *
-     * @param services names of commands that run as long as a service, and are no span
+     * @param services names of commands that run as long as a service; they get no span
      */
     public static void install(CommandLine program, String name, Set<String> services) {
         program.setExecutionStrategy(new TracedCommands(name, services, System.getenv())::execute);

@@ -28,7 +28,7 @@ public final class Tracer implements AutoCloseable {
      * @param endpoint of the collector
      * @param service its name: {@code page-agent}
      * @param instance what tells it from others of its kind, such as the node's id; may be empty
-     * @param oneIn of the requests that begin a trace here, one in so many is traced, at least 1
+     * @param oneIn sampling interval, at least 1: one in {@code oneIn} requests that begin a trace is traced
      */
     public record Options(URI endpoint, String service, String instance, int oneIn) {}
 

@@ -153,7 +153,7 @@ class AuditTest {
         Files.createDirectory(directory());
         Files.createSymbolicLink(file(), temporary.resolve("elsewhere"));
         ConfigException e = assertThrows(ConfigException.class, () -> open(4096, 3, false));
-        assertTrue(String.valueOf(e.getMessage()).contains("no regular file"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("not a regular file"), e.getMessage());
         assertFalse(Files.exists(temporary.resolve("elsewhere")));
     }
 

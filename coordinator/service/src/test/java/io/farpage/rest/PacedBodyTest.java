@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** A clock turned by hand, and a client that sends so many bytes after so long. */
+/** A clock turned by hand, and a client that sends {@code part} bytes after {@code pause} nanoseconds. */
 class PacedBodyTest {
     private static final long IDLE = 30_000;
 

@@ -16,7 +16,7 @@ public interface AccessRecords extends AutoCloseable {
      */
     <T> SharedRecords<T> records(String name, Class<T[]> type);
 
-    /** Lets go of connections; the records cannot be asked for any more. */
+    /** Closes connections. The records are not usable afterwards. */
     @Override
     void close();
 

@@ -52,10 +52,10 @@ public final class JoinTokens {
     }
 
     /**
-     * Makes a join token; earlier ones of the node that were not used do not count any more.
+     * Makes a join token. Unused earlier tokens of the node become invalid.
      *
      * @return the token, which is stored nowhere
-     * @throws IllegalArgumentException if the node id is none
+     * @throws IllegalArgumentException if the node id is not valid
      */
     public String create(String node, List<String> addresses, Duration lifetime) {
         CertificateIdentity.ofNode(node);

@@ -32,7 +32,7 @@ final class PrivateJson<T> implements SharedRecords<T> {
     private final Class<T[]> type;
     private @Nullable Cached<T> cached;
 
-    /** What was read, and of which state of the file. */
+    /** The records that were read, and the key, time and size of the file at that moment. */
     private record Cached<T>(@Nullable Object key, FileTime modified, long size, List<T> records) {}
 
     PrivateJson(Path file, Class<T[]> type) {

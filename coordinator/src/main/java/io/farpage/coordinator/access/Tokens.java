@@ -58,7 +58,7 @@ public final class Tokens implements TokenVerifier {
     public String create(String name, Role role, Optional<Duration> lifetime) {
         if (!name.matches("[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")) {
             throw new IllegalArgumentException(
-                    "'" + name + "' is no name of a token: 1 to 63 letters, digits and . _ @ -");
+                    "'" + name + "' is not a valid token name: 1 to 63 letters, digits and . _ @ -");
         }
         String token = Secrets.make(PREFIX);
         Instant now = Instant.now();

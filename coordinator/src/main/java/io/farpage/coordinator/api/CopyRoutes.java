@@ -13,7 +13,7 @@ import io.javalin.http.Context;
 import java.io.IOException;
 import java.util.List;
 
-/** How far the copying of pages is: what agents report, and what is told of a space. */
+/** Progress of copying pages: takes the reports of agents, and answers for a space. */
 final class CopyRoutes {
     private final Membership membership;
     private final Links links;

@@ -82,8 +82,8 @@ final class Overviews {
     /**
      * How much an overview shows beside its nodes.
      *
-     * @param links at most so many
-     * @param spaces at most so many
+     * @param links the largest number of links
+     * @param spaces the largest number of spaces
      */
     record Limits(int links, int spaces) {}
 
@@ -120,7 +120,7 @@ final class Overviews {
 
     /**
      * Answers a request for the cluster, with the nodes of a page; with 304 if nothing has changed since the answer
-     * whose tag the request shows. A lease that was renewed is no change.
+     * whose tag the request shows. The renewal of a lease does not count as a change.
      */
     void answer(Context ctx) {
         NodeFilter filter = filter(ctx);
@@ -164,7 +164,7 @@ final class Overviews {
                 spaces(state, NodeFilter.ALL.withLimit(limits.spaces())));
     }
 
-    /** Spaces in the order of their names, of which prefix, after and limit of the filter say which. */
+    /** Spaces in the order of their names, selected by prefix, after and limit of the filter. */
     List<SpaceUse> spaces(NodeFilter names) {
         return spaces(ledger.state(), names);
     }

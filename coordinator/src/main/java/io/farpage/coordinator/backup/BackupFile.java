@@ -16,7 +16,7 @@ import tools.jackson.core.JacksonException;
 
 /**
  * The text of a backup: a line with format, version, length and SHA-256 of what follows, and then the store's rows as
- * JSON. The digest finds damage; it is no defence against an attacker.
+ * JSON. The digest finds damage. It does not protect against an attacker.
  */
 public final class BackupFile {
 
@@ -40,8 +40,8 @@ public final class BackupFile {
     /**
      * Reads a whole backup.
      *
-     * @throws BackupException if the file cannot be read, is no backup, is of another version, is damaged or lost its
-     *     end
+     * @throws BackupException if the file cannot be read, is not a backup, is of another version, is damaged or lost
+     *     its end
      */
     public static StoreCopy read(Path file) {
         byte[] bytes;
@@ -54,7 +54,7 @@ public final class BackupFile {
         Matcher header = HEADER.matcher(new String(bytes, 0, start - 1, StandardCharsets.UTF_8));
         if (!header.matches()) {
             throw new BackupException(
-                    "%s is no backup of a coordinator: its first line is not that of one; name a file that 'coordinator backup' has written"
+                    "%s is not a backup of a coordinator: its first line is not that of one; name a file that 'coordinator backup' has written"
                             .formatted(file));
         }
         int version = Integer.parseInt(header.group(1));
@@ -95,7 +95,7 @@ public final class BackupFile {
             }
         }
         throw new BackupException(
-                "%s is no backup of a coordinator, or has lost its end: it has no first line; name a file that 'coordinator backup' has written"
+                "%s is not a backup of a coordinator, or has lost its end: it has no first line; name a file that 'coordinator backup' has written"
                         .formatted(file));
     }
 

@@ -38,7 +38,7 @@ public final class Rows {
      * Puts a copy into a store with one commit, so that a failure leaves the store as it was. The cluster's history
      * goes on at the copy's revision.
      *
-     * @param copy of which this program knows all tables, as {@link BackupFile#read} checks
+     * @param copy with tables that this program knows, as {@link BackupFile#read} checks
      * @param name what to call the store in a message
      * @param force to replace what the store holds
      * @throws BackupException if the store holds rows and {@code force} is false

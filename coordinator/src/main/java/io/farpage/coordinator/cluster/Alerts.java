@@ -91,7 +91,7 @@ public final class Alerts {
         }
     }
 
-    /** Whether an extent whose pages can be had has fewer homes than its space was made with. */
+    /** Whether an extent that is not lost has fewer homes than its space was made with. */
     public static boolean isDegraded(Space space, Extent extent) {
         return extent.state() == ExtentState.OK && extent.homes().size() < space.copies();
     }

@@ -27,8 +27,8 @@ record Audience(boolean everyone, Set<String> nodes, Optional<String> about) {
     /**
      * The audience of an event. An event of a space concerns the nodes that host or have attached it.
      *
-     * @param before the state without the change that the event tells of
-     * @param after the state with it
+     * @param before the state before the change that the event reports
+     * @param after the state with that change
      */
     static Audience of(Event event, State before, State after) {
         return switch (event.kind()) {

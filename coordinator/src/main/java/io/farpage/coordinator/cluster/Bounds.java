@@ -28,14 +28,14 @@ final class Bounds {
     static final int ALLOWED = 131_072;
 
     private static final int HEAP_SHARE = 8;
-    /** Of a queue pair's entry: the record, and its text in the store's cache. */
+    /** Heap of a queue pair's entry: the record, and its text in the store's cache. */
     private static final int ENTRY_BYTES = 512;
 
     private static final int FEWEST_ENTRIES = 16_384;
 
     private Bounds() {}
 
-    /** A node is about to be registered for the first time. */
+    /** Checks that a node may be registered for the first time. */
     static void checkNewNode(Draft draft, String id) {
         check("nodes", draft.nodes.size() + 1, NODES);
         int retired = draft.retired.size() + (draft.retired.find(id).isPresent() ? 0 : 1);
@@ -43,8 +43,8 @@ final class Bounds {
     }
 
     /**
-     * Checks that an endpoint with so many queue pairs may be published, in place of an earlier one of the same pair of
-     * nodes.
+     * Checks that an endpoint with {@code entries} queue pairs may be published. It replaces an earlier one of the same
+     * pair of nodes.
      */
     static void checkEndpoint(Draft draft, String node, int entries, Optional<Endpoint> replaced) {
         int freed = replaced.map(before -> before.entries().size()).orElse(0);
@@ -82,13 +82,13 @@ final class Bounds {
         return draft.extents.rows().stream().mapToInt(of -> of.list().size()).sum();
     }
 
-    /** A space with so many extents is about to be made. */
+    /** Checks that a space with {@code extents} extents may be made. */
     static void checkNewSpace(Draft draft, int extents) {
         check("spaces", draft.spaces.size() + 1, SPACES);
         check("extents of all spaces", extents + extents(draft), EXTENTS);
     }
 
-    /** The list of nodes that may attach a space is about to have so many entries. */
+    /** Checks that the list of nodes that may attach a space may have {@code entries} entries. */
     static void checkAllowed(Draft draft, long space, int entries) {
         int all = entries
                 + draft.spaces.current().values().stream()

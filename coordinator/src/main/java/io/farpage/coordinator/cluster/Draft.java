@@ -76,7 +76,7 @@ final class Draft {
         extents = new ExtentTable(this, extentRows);
     }
 
-    /** Of the last event. */
+    /** The index of the last event. */
     long index() {
         return index;
     }

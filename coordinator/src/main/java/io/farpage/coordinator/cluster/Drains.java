@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Nodes that are to be emptied under running guests. No extent is placed on such a node; {@link Repairs} has another
- * home join each extent that the node holds, and the promotion drops the node. Thread-safe.
+ * Nodes that are emptied under running guests. No extent is placed on such a node. {@link Repairs} lets another home
+ * join each extent that the node holds, and the promotion drops the node. Thread-safe.
  */
 public final class Drains {
 
@@ -58,7 +58,7 @@ public final class Drains {
         });
     }
 
-    /** How far a node has been emptied, whether it is to be drained or not. */
+    /** How far a node has been emptied, whether it is marked for draining or not. */
     public Drain of(String id) {
         Draft view = new Draft(ledger.state());
         Node node = view.requireNode(id);
@@ -168,7 +168,7 @@ public final class Drains {
                 : "node '%s' is being cut off from the space".formatted(writer.node());
     }
 
-    /** Tells once of each node that was to be drained and holds nothing any more. */
+    /** Emits one event for each draining node when its pool becomes empty. */
     static void tell(Draft draft) {
         List<Node> draining = draft.nodes.values().stream()
                 .filter(node -> isDraining(draft, node.id()) && node.status() != NodeStatus.FAILED)

@@ -64,7 +64,7 @@ public final class Drops {
                 .findFirst()
                 .orElseThrow(() -> ProblemException.conflict(
                         "no-such-home",
-                        "incarnation %s of node '%s' is no home of the extent at page %d of space '%s'"
+                        "incarnation %s of node '%s' is not a home of the extent at page %d of space '%s'"
                                 .formatted(
                                         request.homeIncarnation(), request.home(), extent.firstPage(), space.name())));
         boolean joins = extent.joining().filter(home::equals).isPresent();
@@ -137,7 +137,7 @@ public final class Drops {
         draft.extents.change(space, _ -> List.of(ExtentCommand.GiveBack.ALL));
     }
 
-    /** Refuses a node that is not, or not any more, the only one that writes to a space. */
+    /** Refuses a node that is not attached to a space exclusively. */
     static Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
         Space space = draft.requireSpace(idOrName);
         draft.requireNode(node, incarnation);

@@ -5,10 +5,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Which events a watcher is told of.
+ * Selects the events that a watcher gets.
  *
- * @param node that watches: events that concern it are told; all events, if left out
- * @param peers that the node follows: changes of these nodes are told too; of all nodes, if left out
+ * @param node that watches: it gets the events that concern it; all events, if left out
+ * @param peers that the node follows: it gets changes of these nodes too; of all nodes, if left out
  */
 public record EventFilter(Optional<String> node, Optional<Set<String>> peers) {
 

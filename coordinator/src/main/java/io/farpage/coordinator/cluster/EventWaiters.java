@@ -14,7 +14,7 @@ import java.util.Set;
  */
 final class EventWaiters {
 
-    /** Those that are told of each change of any node, or of all events. */
+    /** Watchers that get each change of any node, or all events. */
     private final Set<EventWaiter> ofAll = new HashSet<>();
 
     private final Map<String, Set<EventWaiter>> byNode = new HashMap<>();
@@ -49,7 +49,7 @@ final class EventWaiters {
         });
     }
 
-    /** Those that an event concerns. */
+    /** The watchers that an event concerns. */
     List<EventWaiter> of(Audience audience) {
         if (audience.everyone()) {
             return List.copyOf(every);

@@ -138,7 +138,7 @@ final class Fences {
         }
     }
 
-    /** Ends the attachment that a fence is about, if no home is waited for any more. */
+    /** Ends the attachment of a fence, or passes it to the heir, once no home is awaited. */
     private static void complete(Draft draft, Fence fence) {
         draft.spaces
                 .find(State.idKey(fence.space()))
@@ -245,8 +245,9 @@ final class Fences {
     }
 
     /**
-     * The pool of a home has passed to its successor, which has made no queue pair yet and is told of every fence. The
-     * process before has ended, and with it the copies from and to its own pool: a home need not cut that off.
+     * The pool of a home has passed to its successor. The successor has made no queue pair yet and gets every fence
+     * anew. The process before has ended, and with it the copies from and to its own pool: a home need not cut that
+     * process off.
      */
     static void handOver(Draft draft, Node before, Node now) {
         for (Fence fence : draft.fences.under(before.id() + "/")) {

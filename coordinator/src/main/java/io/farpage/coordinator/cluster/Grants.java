@@ -40,8 +40,8 @@ public final class Grants {
     }
 
     /**
-     * Publishes a grant for an attached node, in the place of any earlier one. A grant that is published
-     * again, or after a later one of the same process of the home, changes nothing, and no event tells of it.
+     * Publishes a grant for an attached node. It replaces an earlier one. A grant that is published again, or after a
+     * later one of the same process of the home, changes nothing and emits no event.
      *
      * @throws ProblemException if the home hosts nothing of the space, or the node is not attached to it
      */

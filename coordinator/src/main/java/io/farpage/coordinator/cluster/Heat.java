@@ -107,7 +107,7 @@ public final class Heat {
         return after;
     }
 
-    /** Forgets spaces that were not reported for a minute, until so many ranges are free. */
+    /** Forgets spaces without a report for a minute, until {@code needed} ranges are free. */
     private void makeRoom(long except, int needed, long now) {
         int missing = needed;
         for (var all = spaces.entrySet().iterator(); missing > 0 && all.hasNext(); ) {

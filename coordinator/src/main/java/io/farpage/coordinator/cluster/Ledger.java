@@ -333,7 +333,7 @@ public final class Ledger {
                 failure = Optional.empty();
             }
         } catch (RuntimeException | Error e) {
-            // Of any kind: what the store has is unknown until it is read again.
+            // After any failure the content of the store is unknown until it is read again.
             if (failure.isEmpty()) {
                 LOG.error("changes are refused until the store can be written again: {}", e.getMessage());
             }

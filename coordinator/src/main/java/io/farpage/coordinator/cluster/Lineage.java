@@ -186,9 +186,7 @@ public final class Lineage {
         throw ProblemException.conflict("behind", detail);
     }
 
-    /**
-     * Whether an epoch is older than all that are kept, and what was seen in it is no newer than the oldest of these.
-     */
+    /** Whether an epoch is older than all that are kept, and the revision seen is at most the end of the oldest one. */
     private boolean isForgotten(Seen seen) {
         return ends.entrySet().stream()
                 .min(Comparator.comparingLong(kept -> epoch(kept.getKey()).number()))

@@ -83,7 +83,7 @@ public final class Moves {
                 left.getOrDefault(new Key(space, extent.firstPage()), Map.of()).keySet());
     }
 
-    /** Takes the marks away of moves that are done, or cannot be done any more. The others are to be tried now. */
+    /** Removes the marks of moves that are done or impossible. The other moves are tried now. */
     synchronized void follow(State state) {
         ended.values().removeIf(at -> time.nanos() - at > REST.toNanos());
         left.values().forEach(nodes -> nodes.values().removeIf(at -> time.nanos() - at > NO_RETURN.toNanos()));

@@ -73,7 +73,7 @@ final class Placement {
                 .collect(Collectors.toSet());
     }
 
-    /** The extents of a space of so many pages; empty if there is no room. */
+    /** The extents of a space of {@code pages} pages; empty if there is no room. */
     Optional<List<Extent>> place(long pages, Set<Set<String>> known) {
         Optional<List<Extent>> inFewGroups = place(pages, pages, known);
         if (inFewGroups.isPresent() || copies == 1) {

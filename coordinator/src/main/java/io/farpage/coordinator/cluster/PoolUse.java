@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How much of each node's pool is in use, of all nodes in one pass over the extents. {@link FreeSpace} tells of one
- * node where.
+ * How much of each node's pool is in use. One pass over the extents counts all nodes. {@link FreeSpace} has the free
+ * ranges of one node.
  */
 public final class PoolUse {
 

@@ -92,7 +92,7 @@ final class Pulls {
                 .anyMatch(node -> node.status() != NodeStatus.FAILED);
     }
 
-    /** Whether the node that pulls an extent can do so no longer, or is to be emptied itself. */
+    /** Whether the node that pulls an extent can no longer do so, or is marked for draining itself. */
     static boolean isDead(Draft draft, ExtentHome joining) {
         return owner(draft, joining).filter(node -> Rooms.isUsable(draft, node)).isEmpty();
     }

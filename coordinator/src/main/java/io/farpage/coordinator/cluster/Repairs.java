@@ -166,7 +166,7 @@ public final class Repairs {
         return Pulls.isUnattended(draft, space) && !settling.containsKey(space.id());
     }
 
-    /** The writer notes what it writes to extents, and the homes that join these may pull. Of all or of none. */
+    /** The writer now notes its writes, so pulls of these extents may start. Applies to all of them or fails. */
     public void allowPulls(String idOrName, String node, WriterRequest request) {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
@@ -175,8 +175,8 @@ public final class Repairs {
     }
 
     /**
-     * The writer has copied all that it has noted: the joining homes of these extents are homes from now on. Of all or
-     * of none.
+     * The writer has copied all writes that it noted: the joining homes of these extents become homes. Applies to all
+     * of them or fails.
      */
     public void promote(String idOrName, String node, WriterRequest request) {
         ledger.change(draft -> {

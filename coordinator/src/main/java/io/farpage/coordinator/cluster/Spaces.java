@@ -37,7 +37,7 @@ public final class Spaces {
     /**
      * Works on a ledger.
      *
-     * @param divides whether new spaces are divided into extents of which each can move alone
+     * @param divides whether new spaces are divided into extents that can move one by one
      */
     public Spaces(Ledger ledger, Time time, Heat heat, boolean divides) {
         this.ledger = ledger;

@@ -137,9 +137,9 @@ public record State(
     }
 
     /**
-     * A node that is to be drained.
+     * A node that is marked for draining.
      *
-     * @param told whether it was told that the node holds nothing any more
+     * @param told whether {@code node-drained} was emitted since the node became empty
      */
     public record Draining(boolean told) {}
 

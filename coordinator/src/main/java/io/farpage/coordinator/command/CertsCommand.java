@@ -233,7 +233,7 @@ public final class CertsCommand implements Callable<Integer> {
     @Command(
             name = "renew",
             description =
-                    "Renews the certificates in the directory of which two thirds of their life are over; keys and"
+                    "Renews each certificate in the directory after two thirds of its life. Keys and"
                             + " names stay the same. Running programs use them without a restart.",
             mixinStandardHelpOptions = true)
     static final class Renew implements Callable<Integer> {

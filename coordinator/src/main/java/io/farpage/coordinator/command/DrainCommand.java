@@ -84,7 +84,7 @@ public final class DrainCommand implements Callable<Integer> {
         try (CoordinatorClient client = coordinator.client(CALL_DEADLINE)) {
             if (choice.cancel) {
                 client.cancelDrain(node);
-                out.printf("node %s is not drained any more%n", node);
+                out.printf("node %s is no longer drained%n", node);
                 out.flush();
                 return 0;
             }

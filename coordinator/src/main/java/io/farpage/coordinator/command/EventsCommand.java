@@ -39,7 +39,7 @@ public final class EventsCommand implements Callable<Integer> {
     @Option(
             names = "--last",
             paramLabel = "COUNT",
-            description = "Begin with so many of the latest events of the cluster (default: ${DEFAULT-VALUE}).")
+            description = "Begin with the latest COUNT events of the cluster (default: ${DEFAULT-VALUE}).")
     private long last = 100;
 
     @Option(names = "--node", paramLabel = "NODE", description = "Only events of this node, or of it as a peer.")
@@ -65,7 +65,7 @@ public final class EventsCommand implements Callable<Integer> {
             do {
                 EventBatch batch = client.events(seen, seen < newest || !follow ? Duration.ZERO : WAIT);
                 if (batch.resync()) {
-                    out.printf("(the coordinator does not have the events before %d any more)%n", batch.index());
+                    out.printf("(the coordinator no longer has the events before %d)%n", batch.index());
                 }
                 batch.events().stream().filter(this::isWanted).forEach(event -> print(out, event));
                 out.flush();

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
         name = "guests",
         description = {
             "Lists where guests run: each node that is attached to a space, in the order of the spaces' names.",
-            "The options for pages count spaces. 'page-agent guests' on the node tells of residence and latencies."
+            "The options for pages count spaces. 'page-agent guests' on the node shows residence and latencies."
         },
         mixinStandardHelpOptions = true)
 public final class GuestsCommand implements Callable<Integer> {

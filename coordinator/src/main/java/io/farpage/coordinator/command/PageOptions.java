@@ -21,7 +21,7 @@ final class PageOptions {
             description = "Only those after it: the last one of the page before.")
     private String after = "";
 
-    @Option(names = "--limit", paramLabel = "COUNT", description = "At most so many (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--limit", paramLabel = "COUNT", description = "At most COUNT (default: ${DEFAULT-VALUE}).")
     private int limit = 1_000;
 
     PageOptions() {}

@@ -81,7 +81,7 @@ public final class ExtentLife {
 
     private static void require(boolean condition, Extent extent, ExtentCommand command) {
         if (!condition) {
-            throw new IllegalStateException("%s is no command for %s".formatted(command, extent));
+            throw new IllegalStateException("command %s is not allowed for %s".formatted(command, extent));
         }
     }
 

@@ -80,7 +80,7 @@ public final class Figures {
      *
      * @param report of guests that are the node's to report
      * @return the guests whose maps are looked at
-     * @throws ProblemException 503 if so many nodes and guests report that those of this report have no room
+     * @throws ProblemException 503 if the table of histories has no room for those of this report
      */
     public synchronized FiguresWanted report(String node, FiguresReport report) {
         makeRoom(node, report.guests());

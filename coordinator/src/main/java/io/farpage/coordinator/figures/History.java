@@ -19,7 +19,7 @@ final class History {
     private int next;
     private int size;
 
-    /** Adds a sample, in the place of the oldest if there is no room. */
+    /** Adds a sample. It replaces the oldest if the history is full. */
     void add(long seconds, long millis, FaultFigures of) {
         at[next] = (int) seconds;
         int first = next * FIGURES;

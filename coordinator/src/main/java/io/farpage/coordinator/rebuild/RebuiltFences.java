@@ -19,10 +19,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Fences that homes were told of. A home may have missed one before the coordinator was lost, so a fence that any home
- * knows is put for every home of the space, pending where the home does not say that it has cut the incarnation off. As
- * long as one is pending, the incarnation counts as attached exclusively: nothing else keeps other nodes from the
- * space, and how it was attached is not known any more.
+ * Fences that homes report. A home may have missed one before the coordinator was lost, so a fence that any home knows
+ * is put for every home of the space. It is pending where the home does not report that it has cut the incarnation off.
+ * As long as one is pending, the incarnation counts as attached exclusively: nothing else keeps other nodes from the
+ * space, and its attach mode is unknown.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;

@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The rows that a rebuild leaves. Of an older store the cluster and the retired incarnations stay; agents tell the
+ * The rows that a rebuild leaves. The cluster and the retired incarnations of an older store stay. Agents report the
  * rest.
  */
 final class RebuiltState {
@@ -113,7 +113,7 @@ final class RebuiltState {
         List<Extent> extents = new ArrayList<>();
         boolean anyLost = false;
         for (Extent reported : said.extents()) {
-            // A home that joins is no source of pages. Its frames are reserved until the writer has learned that it is
+            // A joining home does not serve pages yet. Its frames are reserved until the writer has learned that it is
             // dropped.
             Extent extent = reported.joining()
                     .map(home -> ExtentLife.apply(reported, new ExtentCommand.Drop(home)))

@@ -121,7 +121,7 @@ public final class CoordinatorMetrics {
                 () -> Backlog.pulled(ledger.get().state()));
         gauge(
                 "nodes_draining",
-                "Nodes that are to be drained",
+                "Nodes that are marked for draining",
                 () -> ledger.get().state().drains().size());
         gauge(
                 "endpoints",

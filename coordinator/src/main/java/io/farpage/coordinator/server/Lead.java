@@ -7,18 +7,18 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 
 /**
- * By what right a coordinator serves.
+ * The leadership under which a coordinator serves requests.
  *
  * @param around what is put around each request
- * @param details of it for the health page
- * @param holds whether it leads at this moment
+ * @param details of the leadership for the health page
+ * @param holds whether the coordinator leads at this moment
  */
 record Lead(RestServer.Around around, Map<String, String> details, BooleanSupplier holds) {
 
-    /** Of a coordinator whose store no other one can use. */
+    /** The leadership of a coordinator that alone uses its store. It never ends. */
     static final Lead ALONE = new Lead(RestServer.Around.NOTHING, Map.of("role", "leader"), () -> true);
 
-    /** Of one of several coordinators. */
+    /** The leadership of one of several coordinators, for the time of its term. */
     static Lead during(Term term, URI own) {
         return new Lead(
                 Following.during(term),

@@ -103,7 +103,7 @@ final class SharedRun {
         }
     }
 
-    /** Takes reports, if this is to be, until the rebuild is finished; says whether that was before the term ended. */
+    /** Takes reports until a requested rebuild is finished. True without a rebuild; false if the term ends first. */
     private boolean isRebuilt(Term term, PrintWriter out) throws InterruptedException {
         if (rebuild.isEmpty()) {
             return true;

@@ -8,7 +8,7 @@ import java.util.Arrays;
 
 /**
  * A digest of a set of rows that a change of one row changes in constant time: the sum of the SHA-256 of each row, in
- * four words modulo 2⁶⁴. It finds damage; it is no defence against an attacker.
+ * four words modulo 2⁶⁴. It finds damage. It does not protect against an attacker.
  */
 final class RowDigest {
 

@@ -15,7 +15,7 @@ import java.util.zip.CRC32C;
  */
 record Seal(long revision, String digest) {
 
-    /** Of a store without a row. */
+    /** The seal of a store without a row. */
     static final Seal EMPTY = new Seal(0, new RowDigest().toString());
 
     /** Bytes of a seal as it is written. */

@@ -69,7 +69,7 @@ final class SealFile implements AutoCloseable {
         return Stream.of(read(0), read(1)).flatMap(Optional::stream).max(Comparator.comparingLong(Seal::revision));
     }
 
-    /** Makes a seal durable in the place of the one before the last. */
+    /** Writes a seal durably. It replaces the one before the last. */
     void write(Seal seal) {
         write(seal, (int) (seal.revision() % 2));
     }

@@ -22,8 +22,8 @@ public interface Store extends AutoCloseable {
     long revision();
 
     /**
-     * Makes all changes, or none. When it returns they are durable. Of several changes of a row the last counts; to
-     * delete a row that is missing changes nothing.
+     * Makes all changes or none. They are durable when this method returns. The last of several changes of a row
+     * counts. The deletion of a missing row changes nothing.
      *
      * @throws StoreException if they could not be made durable; {@link #recover} then says whether they were
      */

@@ -24,7 +24,7 @@ public enum Table {
     ATTACHMENTS,
     /** Fences by {@code home/node/incarnation/space}. */
     FENCES,
-    /** Nodes that are to be drained, by id. */
+    /** Nodes that are marked for draining, by id. */
     DRAINS;
 
     String mapName() {

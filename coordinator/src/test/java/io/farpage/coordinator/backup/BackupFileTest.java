@@ -84,7 +84,7 @@ class BackupFileTest {
 
     @Test
     void shouldRefuseFilesOfOtherPrograms() throws IOException {
-        assertTrue(refusal("").contains("is no backup of a coordinator, or has lost its end"));
+        assertTrue(refusal("").contains("is not a backup of a coordinator, or has lost its end"));
         assertTrue(refusal("{\"revision\": 1, \"tables\": {}}\n").contains("its first line is not that of one"));
         byte[] noise = new byte[4096];
         new SplittableRandom(1).nextBytes(noise);

@@ -19,7 +19,7 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How far nodes have copied pages, as they say, in what is told of a drain and of a space. */
+/** The progress of copies that nodes report, as drains and spaces show it. */
 class CopiesTest {
     private static final int PAGE = 4096;
     private static final long SIZE = 8L * PAGE;

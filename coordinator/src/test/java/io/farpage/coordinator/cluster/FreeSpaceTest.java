@@ -47,7 +47,7 @@ final class FreeSpaceTest {
         assertEquals(POOL, room(2).freeBytes());
     }
 
-    /** Of a store that is damaged: no byte that any extent claims is free. */
+    /** A damaged store may have overlapping extents. No byte that any of them claims is free. */
     @Test
     void shouldCountNoByteAsFreeThatAnyOfSeveralOverlappingExtentsHas() {
         with.membership.register("a", Fixture.node(1, POOL));

@@ -131,8 +131,8 @@ class MembershipTest {
     }
 
     /**
-     * Of the same incarnation: the pool was registered with the devices before the agent told of it, and cannot grow or
-     * shrink.
+     * The agent registers its pool with the devices before it reports the pool. So the pool of an incarnation cannot
+     * grow or shrink.
      */
     @ParameterizedTest
     @ValueSource(longs = {0, (1 << 20) - 4096, (1 << 20) + 4096, 1 << 30})

@@ -44,7 +44,7 @@ final class WritersModel {
         checkAlone(writer.space());
     }
 
-    /** A node said that it has nothing under way in a space any more. */
+    /** A node reported that it has no operation under way in a space. */
     void detached(Writer writer, boolean saved) {
         if (modes.get(writer) == AttachMode.EXCLUSIVE && !saved) {
             torn.put(writer.space(), true);

@@ -50,7 +50,7 @@ class DrainCommandTest {
         assertEquals(0, drain());
         assertEquals(0, drain("--status"));
         assertEquals(0, drain("--cancel"));
-        assertEquals(1, drain("--status"), "it is not drained any more, and holds nothing by chance");
+        assertEquals(1, drain("--status"), "the node is no longer drained, and holds nothing by chance");
     }
 
     @Test

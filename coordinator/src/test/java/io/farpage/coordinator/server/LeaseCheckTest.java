@@ -54,7 +54,7 @@ class LeaseCheckTest {
         store.close();
     }
 
-    /** Past the lease, in steps that are no standstill of this process. */
+    /** Advances past the lease, in steps too short to count as a standstill of the process. */
     private void outlast() {
         for (int i = 0; i < 25; i++) {
             time.advance(check.step(failed::add));

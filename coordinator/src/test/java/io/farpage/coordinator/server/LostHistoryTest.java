@@ -188,7 +188,7 @@ class LostHistoryTest {
         for (int i = 0; i < 5; i++) {
             change("one" + i);
             for (String path :
-                    new String[] {"/api/v1/nodes", "/api/v1/nodes/nobody", "/health", "/api/v1/events?index=0"}) {
+                    new String[] {"/api/v1/nodes", "/api/v1/nodes/absent", "/health", "/api/v1/events?index=0"}) {
                 HttpResponse<String> answer = running.send("GET", path, "");
                 Stamp stamp =
                         Stamp.read(name -> answer.headers().firstValue(name)).orElseThrow();

@@ -141,7 +141,7 @@ class RestTest {
         assertEquals(List.of(again), client().call(NodeOperations.ENDPOINTS.at("a")));
         assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(9, 2, 1)));
         assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(1, 9, 1)));
-        assertRefused(404, "not-found", () -> client().publishEndpoint("a", "nobody", Fixture.endpoint(1, 2, 1)));
+        assertRefused(404, "not-found", () -> client().publishEndpoint("a", "absent", Fixture.endpoint(1, 2, 1)));
         assertRefused(400, "invalid", () -> client().publishEndpoint("a", "a", Fixture.endpoint(1, 1, 1)));
         client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
         client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
@@ -452,9 +452,9 @@ class RestTest {
     @Test
     void shouldTellUnreachableFromRefused() throws IOException {
         running.close();
-        CoordinatorUnreachableException nobody =
+        CoordinatorUnreachableException closed =
                 assertThrows(CoordinatorUnreachableException.class, () -> client().nodes());
-        assertTrue(String.valueOf(nobody.getMessage()).contains("closed"));
+        assertTrue(String.valueOf(closed.getMessage()).contains("closed"));
         try (ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 CoordinatorClient patient = new CoordinatorClient(
                         URI.create("http://127.0.0.1:" + silent.getLocalPort()), Duration.ofMillis(200))) {

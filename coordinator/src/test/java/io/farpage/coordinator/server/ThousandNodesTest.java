@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What an operator sees of a cluster of a thousand nodes, ten of which are in trouble. */
+/** The views that an operator has of a cluster of a thousand nodes with ten in trouble. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("soak")
 class ThousandNodesTest {
@@ -235,7 +235,7 @@ class ThousandNodesTest {
         String tag = running.send("GET", path, "").headers().firstValue("ETag").orElseThrow();
         running.client.heartbeat("n001", new Incarnation(2));
         HttpResponse<String> same = running.send(HttpRequest.newBuilder().header("If-None-Match", tag), path);
-        assertEquals(304, same.statusCode(), "a lease that was renewed is no change");
+        assertEquals(304, same.statusCode(), "the renewal of a lease does not count as a change");
         assertEquals("", same.body());
         running.client.register("n001", Fixture.node(2, POOL).withStatus(NodeStatus.LEAVING));
         try {

@@ -13,7 +13,7 @@ export const percentiles = (history, what) => ({
   lines: [{name: "p50", values: history[`${what}P50Ns`]}, {name: "p99", values: history[`${what}P99Ns`]}],
 });
 
-/** What a scale has to show: 0 is no latency, but a rate. */
+/** Whether a scale shows a value: 0 is a valid rate and not a valid latency. */
 const shown = ({log}, value) => (log ? value > 0 : true);
 
 /** A function from values to heights between 0 (low) and 1, and the values that lines are drawn at. */

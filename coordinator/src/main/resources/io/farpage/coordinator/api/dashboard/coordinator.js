@@ -22,7 +22,7 @@ export function path(resource, parameters) {
   return `/api/v1/${resource}?${query}`;
 }
 
-/** Reads JSON. Gives up after so many seconds. */
+/** Reads JSON. Gives up after `seconds`. */
 export async function read(from, seconds = 20) {
   const token = sessionStorage.getItem(TOKEN);
   let answer;

@@ -142,7 +142,7 @@ async function urgentNodes(overview) {
   return urgent.nodes.filter(use => !shown.has(use.node.id));
 }
 
-/** Reads where the extents live of spaces of which that is not known, or has changed. */
+/** Reads the places of the extents of each space for which they are unknown or have changed. */
 async function readExtents(spaces) {
   for (const {space} of spaces) {
     if (!extents.has(space.id)) {

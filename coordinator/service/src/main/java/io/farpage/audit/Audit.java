@@ -218,7 +218,8 @@ public final class Audit implements AutoCloseable {
 
     private static AuditUnavailableException unavailable(Path file, String reason) {
         return new AuditUnavailableException(
-                "the audit %s cannot be written (%s), and audit.required is true; make room for it or set audit.required: false"
+                ("the audit %s cannot be written (%s), and audit.required is true; make room for it or set"
+                                + " audit.required: false")
                         .formatted(file, reason));
     }
 

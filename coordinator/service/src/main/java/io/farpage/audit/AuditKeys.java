@@ -19,9 +19,10 @@ public final class AuditKeys {
     public static final Key<Optional<String>> FILE = Key.optional(
             "audit.file",
             ValueTypes.text(),
-            "File that gets one line of JSON for each administrative act and each refused attempt, of mode 0600; `off` for none. If left out:"
-                    + " `audit.json` in the coordinator's `store.directory` or in the agent's `seal.directory`; an agent whose"
-                    + " `seal.directory` is not set writes the lines of refused attempts to its log.");
+            "File that gets one line of JSON for each administrative act and each refused attempt, of mode 0600; `off`"
+                    + " for none. If left out: `audit.json` in the coordinator's `store.directory` or in the agent's"
+                    + " `seal.directory`; an agent whose `seal.directory` is not set writes the lines of refused"
+                    + " attempts to its log.");
 
     /** When it is rotated. */
     public static final Key<Long> MAX_SIZE = Key.bytes(
@@ -39,7 +40,8 @@ public final class AuditKeys {
     public static final Key<Boolean> REQUIRED = Key.bool(
             "audit.required",
             false,
-            "`true`: an administrative act is done only once a line that announces it is written; otherwise it fails with status 503.");
+            "`true`: an administrative act is done only once a line that announces it is written; otherwise it fails"
+                    + " with status 503.");
 
     /** All of them, in the order of the reference page. */
     public static final List<Key<?>> ALL = List.of(FILE, MAX_SIZE, KEEP, REQUIRED);
@@ -71,8 +73,8 @@ public final class AuditKeys {
                 LOG.info("no audit is kept, as audit.file is 'off'");
                 return Audit.off(source);
             }
-            LOG.info(
-                    "the audit of refused attempts goes to this log, and no other is kept; audit.file names a file for all of it");
+            LOG.info("the audit of refused attempts goes to this log, and no other is kept; audit.file names a file for"
+                    + " all of it");
             return Audit.refusalsInLog(source);
         }
         return Audit.open(

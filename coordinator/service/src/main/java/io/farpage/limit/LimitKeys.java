@@ -17,8 +17,8 @@ public final class LimitKeys {
             1_000,
             1,
             MOST,
-            "Requests that one identity, a node or a token, may make each second on average. Beyond it they are refused with status 429 and"
-                    + " Retry-After. A long poll counts once.");
+            "Requests that one identity, a node or a token, may make each second on average. Beyond it they are refused"
+                    + " with status 429 and Retry-After. A long poll counts once.");
 
     /** Burst of one identity. */
     public static final Key<Integer> IDENTITY_BURST = Key.integer(
@@ -30,8 +30,8 @@ public final class LimitKeys {
             5_000,
             1,
             MOST,
-            "As `limits.identity_rate`, for all requests together that come from one address and show no identity; without TLS these are all"
-                    + " requests. Addresses of IPv6 count by their /64.");
+            "As `limits.identity_rate`, for all requests together that come from one address and show no identity;"
+                    + " without TLS these are all requests. Addresses of IPv6 count by their /64.");
 
     /** Burst of one address. */
     public static final Key<Integer> ADDRESS_BURST = Key.integer(
@@ -43,8 +43,9 @@ public final class LimitKeys {
             30,
             1,
             MOST,
-            "Tokens, join tokens and certificates that do not count which one address may show in a minute. Then its tokens are not looked at"
-                    + " for a pause, and refused with status 429. Valid certificates are not affected.");
+            "Tokens, join tokens and certificates that do not count which one address may show in a minute. Then its"
+                    + " tokens are not looked at for a pause, and refused with status 429. Valid certificates are not"
+                    + " affected.");
 
     /** Open connections of one address. */
     public static final Key<Integer> ADDRESS_CONNECTIONS = Key.integer(
@@ -52,9 +53,9 @@ public final class LimitKeys {
             1_000,
             2,
             1_000_000,
-            "TCP connections to the REST API that one address may have open. One more is closed before a byte of it is read. No address has more than"
-                    + " half of those that the process has room for: one for each 128 KiB of its heap (-Xmx), and a quarter of its descriptors"
-                    + " at most.");
+            "TCP connections to the REST API that one address may have open. One more is closed before a byte of it is"
+                    + " read. No address has more than half of those that the process has room for: one for each 128"
+                    + " KiB of its heap (-Xmx), and a quarter of its descriptors at most.");
 
     /** First pause. */
     public static final Key<Duration> PAUSE = Key.duration(

@@ -16,7 +16,8 @@ public final class LogKeys {
     public static final Key<LogLevel> LEVEL = Key.choice(
             "log.level",
             LogLevel.INFO,
-            "From which level on entries of farpage's own classes are logged. `PUT /log` changes it while the service runs.");
+            "From which level on entries of farpage's own classes are logged. `PUT /log` changes it while the service"
+                    + " runs.");
 
     /** All of them, in the order of the reference page. */
     public static final List<Key<?>> ALL = List.of(FORMAT, LEVEL);

@@ -12,8 +12,7 @@ public final class ProgressOption {
 
     @Option(
             names = "--progress",
-            description =
-                    "Print progress on standard error; without a terminal, print a line every 5 seconds.")
+            description = "Print progress on standard error; without a terminal, print a line every 5 seconds.")
     private boolean asked;
 
     @Option(

@@ -286,7 +286,8 @@ public final class AccessControl {
         return new ProblemException(
                 401,
                 "unauthenticated",
-                "%s %s is refused: %s; show a certificate of the cluster's CA (--certificate, --key) or a token ('coordinator token create' makes one)"
+                ("%s %s is refused: %s; show a certificate of the cluster's CA (--certificate, --key) or a token"
+                                + " ('coordinator token create' makes one)")
                         .formatted(ctx.method(), ctx.path(), reason));
     }
 

@@ -44,7 +44,8 @@ final class BodyBudget {
             throw new ProblemException(
                             503,
                             "overloaded",
-                            "a body of %d bytes does not fit beside those that are being received; all together may have %d"
+                            ("a body of %d bytes does not fit beside those that are being received; all together may"
+                                            + " have %d")
                                     .formatted(bytes, capacity))
                     .withRetryAfter(1);
         }

@@ -83,7 +83,8 @@ final class BrowserCheck {
             throw new ProblemException(
                     403,
                     "foreign-host",
-                    "Host '%s' is not a name of this service; use its address, or list the name in the configuration key that ends in .names"
+                    ("Host '%s' is not a name of this service; use its address, or list the name in the configuration"
+                                    + " key that ends in .names")
                             .formatted(host));
         }
     }

@@ -70,7 +70,8 @@ public final class CaPin {
                 .findFirst();
         if (ca.isEmpty()) {
             throw new CertificateException(
-                    "it shows no CA with the hash %s; look at --ca-hash, and whether the coordinator's tls.ca holds its CA"
+                    ("it shows no CA with the hash %s; look at --ca-hash, and whether the coordinator's tls.ca holds"
+                                    + " its CA")
                             .formatted(hash));
         }
         try {

@@ -40,13 +40,15 @@ public final class Exposure {
         if (!config.get(TlsKeys.INSECURE)) {
             throw new ConfigException(exposed.stream()
                     .map(address ->
-                            ("%s: '%s' is not a loopback address, and there is no authentication without TLS; set tls.certificate, tls.key and"
-                                            + " tls.ca ('coordinator certs init' makes them), or insecure: true to let all that reach it do everything")
+                            ("%s: '%s' is not a loopback address, and there is no authentication without TLS; set"
+                                            + " tls.certificate, tls.key and tls.ca ('coordinator certs init' makes"
+                                            + " them), or insecure: true to let all that reach it do everything")
                                     .formatted(address.key(), address.value()))
                     .toList());
         }
         exposed.forEach(address -> LOG.warn(
-                "insecure: {} {} is served without TLS and authentication: all that reach it can read and change all memory of the cluster",
+                "insecure: {} {} is served without TLS and authentication: all that reach it can read and change all"
+                        + " memory of the cluster",
                 address.key(),
                 address.value()));
     }

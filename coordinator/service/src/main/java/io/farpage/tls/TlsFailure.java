@@ -25,9 +25,9 @@ public final class TlsFailure {
             }
             int alert = text.indexOf(ALERT);
             if (alert >= 0) {
-                return Optional.of(
-                        "it refuses this program's certificate (TLS alert %s); its log says why; look at tls.certificate and tls.ca"
-                                .formatted(text.substring(alert + ALERT.length())));
+                return Optional.of(("it refuses this program's certificate (TLS alert %s); its log says why; look at"
+                                + " tls.certificate and tls.ca")
+                        .formatted(text.substring(alert + ALERT.length())));
             }
             if (cause instanceof SSLException && text.contains("Unsupported or unrecognized SSL message")) {
                 return Optional.of("it does not speak TLS; set its tls.certificate, or use http://");

@@ -16,8 +16,8 @@ public final class TlsKeys {
     public static final Key<Optional<Path>> CERTIFICATE = Key.optional(
             "tls.certificate",
             ValueTypes.path(),
-            "PEM file with the certificate of this program, and those between it and the CA. With `tls.key` and `tls.ca` it turns on TLS and"
-                    + " authentication. Changed files are used without a restart.");
+            "PEM file with the certificate of this program, and those between it and the CA. With `tls.key` and"
+                    + " `tls.ca` it turns on TLS and authentication. Changed files are used without a restart.");
 
     /** Its key. */
     public static final Key<Optional<Path>> KEY = Key.optional(
@@ -37,7 +37,8 @@ public final class TlsKeys {
     public static final Key<Boolean> INSECURE = Key.bool(
             "insecure",
             false,
-            "`true`: serve other addresses than loopback without TLS and authentication. All clients that reach the port may do everything.");
+            "`true`: serve other addresses than loopback without TLS and authentication. All clients that reach the"
+                    + " port may do everything.");
 
     private TlsKeys() {}
 

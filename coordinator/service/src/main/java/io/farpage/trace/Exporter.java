@@ -159,8 +159,8 @@ final class Exporter implements AutoCloseable {
     private void refused(String detail) {
         if (!failing) {
             LOG.warn(
-                    "trace.otlp.endpoint {}: spans are not exported, and are dropped when {} wait: {}; start the collector there, or set"
-                            + " trace.otlp.endpoint to its OTLP/HTTP address",
+                    "trace.otlp.endpoint {}: spans are not exported, and are dropped when {} wait: {}; start the"
+                            + " collector there, or set trace.otlp.endpoint to its OTLP/HTTP address",
                     endpoint,
                     QUEUE,
                     detail);

@@ -17,8 +17,8 @@ public final class TraceKeys {
     public static final Key<Optional<String>> ENDPOINT = Key.optional(
             NAME,
             ValueTypes.matching(FORM, ALLOWED),
-            "OpenTelemetry collector that traces are sent to, as OTLP over HTTP: `/v1/traces` is added to a URL without a path. No traces if left"
-                    + " out. Commands take it from the environment.");
+            "OpenTelemetry collector that traces are sent to, as OTLP over HTTP: `/v1/traces` is added to a URL without"
+                    + " a path. No traces if left out. Commands take it from the environment.");
 
     /** Sampling of requests. */
     public static final Key<Integer> REQUESTS = Key.integer(
@@ -26,7 +26,8 @@ public final class TraceKeys {
             1,
             1,
             1_000_000_000,
-            "Sampling interval: one in this number of requests that begin a trace in this program is traced. A request that comes with a `traceparent` follows that.");
+            "Sampling interval: one in this number of requests that begin a trace in this program is traced. A request"
+                    + " that comes with a `traceparent` follows that.");
 
     /** All of them, in the order of the reference page. */
     public static final List<Key<?>> ALL = List.of(ENDPOINT, REQUESTS);

@@ -113,8 +113,9 @@ class AuditTest {
         JsonNode line = lines.getFirst();
         assertTrue(line.get("time").asString().matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z"));
         assertEquals(
-                "{\"program\":\"page-agent\",\"node\":\"a\",\"who\":{\"kind\":\"operator\",\"name\":\"ann\"},\"from\":\"10.0.0.7\","
-                        + "\"act\":\"space.delete\",\"target\":\"/api/v1/spaces/\\\\ns1\\\\u001b[2J\",\"result\":\"failed\","
+                "{\"program\":\"page-agent\",\"node\":\"a\",\"who\":{\"kind\":\"operator\",\"name\":\"ann\"},"
+                        + "\"from\":\"10.0.0.7\",\"act\":\"space.delete\","
+                        + "\"target\":\"/api/v1/spaces/\\\\ns1\\\\u001b[2J\",\"result\":\"failed\","
                         + "\"reason\":\"in use\",\"status\":409,\"force\":true}",
                 Files.readString(file()).strip().replaceFirst("\"time\":\"[^\"]*\",", ""));
     }

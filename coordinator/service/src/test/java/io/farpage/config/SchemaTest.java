@@ -66,8 +66,8 @@ class SchemaTest {
 
     @Test
     void shouldReadNestedYamlListsAndDottedKeys() throws IOException {
-        Path file = yaml(
-                "rdma:\n  max_send_wr: 128\n  devices: [mlx5_0, mlx5_1]\n  gid_index: 3\npool.size: 1GiB\npager:\n  pin: true\nnode:\n");
+        Path file = yaml("rdma:\n  max_send_wr: 128\n  devices: [mlx5_0, mlx5_1]\n  gid_index: 3\n"
+                + "pool.size: 1GiB\npager:\n  pin: true\nnode:\n");
         Config config = SCHEMA.load(Optional.of(file), Map.of(), Map.of());
         assertEquals(128, config.get(DEPTH));
         assertEquals(List.of("mlx5_0", "mlx5_1"), config.get(DEVICES));
@@ -99,12 +99,14 @@ class SchemaTest {
         assertEquals(4, problems.size(), problems::toString);
         assertTrue(
                 problems.contains(
-                        "rdma.max_send_wr: 'lots' from file %s is not valid: it is not a whole number; allowed is a whole number from 1 to 16384"
+                        ("rdma.max_send_wr: 'lots' from file %s is not valid: it is not a whole number; allowed is a"
+                                        + " whole number from 1 to 16384")
                                 .formatted(file)),
                 problems::toString);
         assertTrue(
                 problems.contains(
-                        "transport.mode: 'carrier-pigeon' from command line is not valid: allowed is one of auto, rdma-only"),
+                        "transport.mode: 'carrier-pigeon' from command line is not valid: allowed is one of auto,"
+                                + " rdma-only"),
                 problems::toString);
         assertTrue(
                 problems.stream()

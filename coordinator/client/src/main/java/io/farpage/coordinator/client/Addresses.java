@@ -22,7 +22,8 @@ final class Addresses {
     private static void check(URI base) {
         if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
             throw new IllegalArgumentException(
-                    "coordinator URL '%s' must be http://host:port or https://host:port, for example http://127.0.0.1:7400"
+                    ("coordinator URL '%s' must be http://host:port or https://host:port, for example"
+                                    + " http://127.0.0.1:7400")
                             .formatted(base));
         }
     }

@@ -119,10 +119,9 @@ public final class Allegiance {
             return Optional.empty();
         }
         if (epoch.number() <= known.epoch().number()) {
-            return Optional.of(
-                    ("it is in epoch %s, and this node has seen epoch %s: its store is an older copy, or two coordinators run on"
-                                    + " copies of one store")
-                            .formatted(epoch, known.epoch()));
+            return Optional.of(("it is in epoch %s, and this node has seen epoch %s: its store is an older copy, or two"
+                            + " coordinators run on copies of one store")
+                    .formatted(epoch, known.epoch()));
         }
         if (now.start() < known.revision()) {
             return Optional.of(

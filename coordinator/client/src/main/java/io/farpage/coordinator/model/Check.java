@@ -17,7 +17,8 @@ final class Check {
     static String name(String field, String value) {
         if (!NAME.matcher(value).matches()) {
             throw new IllegalArgumentException(
-                    "%s: '%s' must be 1 to 63 characters of a-z, 0-9, '.' and '-', beginning and ending with a letter or digit"
+                    ("%s: '%s' must be 1 to 63 characters of a-z, 0-9, '.' and '-', beginning and ending with a letter"
+                                    + " or digit")
                             .formatted(field, value));
         }
         return value;

@@ -78,7 +78,8 @@ public final class Issuer {
             throw new ProblemException(
                     403,
                     "forbidden",
-                    "node '%s' asks from %s for a certificate with the address %s; name it when the token is made: coordinator join-token create %s --address %s"
+                    ("node '%s' asks from %s for a certificate with the address %s; name it when the token is made:"
+                                    + " coordinator join-token create %s --address %s")
                             .formatted(
                                     request.node(),
                                     from,
@@ -111,7 +112,8 @@ public final class Issuer {
             throw new ProblemException(
                     403,
                     "forbidden",
-                    "the signing request is for another key than the present certificate of node '%s'; a new key takes a join token"
+                    ("the signing request is for another key than the present certificate of node '%s'; a new key takes"
+                                    + " a join token")
                             .formatted(node.id()));
         }
         if (keys.isForeign(node.id(), key)) {

@@ -100,7 +100,8 @@ public final class NodeKeys implements CertificateCheck {
                         .filter(Secrets.hash(certificate.getPublicKey())::equals)
                         .isEmpty())
                 .map(when ->
-                        "the certificates of node '%s' were revoked at %s; 'coordinator join-token create %s' lets it join anew"
+                        ("the certificates of node '%s' were revoked at %s; 'coordinator join-token create %s' lets it"
+                                        + " join anew")
                                 .formatted(node.id(), when, node.id()));
     }
 

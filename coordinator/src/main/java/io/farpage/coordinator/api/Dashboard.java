@@ -21,7 +21,8 @@ final class Dashboard {
     static final String FILES = "/dashboard/";
 
     private static final String POLICY =
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri"
+                    + " 'none'; form-action 'none'; frame-ancestors 'none'";
     private static final int NOT_MODIFIED = 304;
 
     private Dashboard() {}

@@ -54,13 +54,15 @@ public final class BackupFile {
         Matcher header = HEADER.matcher(new String(bytes, 0, start - 1, StandardCharsets.UTF_8));
         if (!header.matches()) {
             throw new BackupException(
-                    "%s is not a backup of a coordinator: its first line is not that of one; name a file that 'coordinator backup' has written"
+                    ("%s is not a backup of a coordinator: its first line is not that of one; name a file that"
+                                    + " 'coordinator backup' has written")
                             .formatted(file));
         }
         int version = Integer.parseInt(header.group(1));
         if (version != VERSION) {
             throw new BackupException(
-                    "backup %s has version %d, and this program reads version %d; restore it with the program that made it, or a newer one"
+                    ("backup %s has version %d, and this program reads version %d; restore it with the program that"
+                                    + " made it, or a newer one")
                             .formatted(file, version, VERSION));
         }
         if (header.group(2) == null) {
@@ -71,7 +73,8 @@ public final class BackupFile {
         List<String> unknown = Rows.unknownTables(copy);
         if (!unknown.isEmpty()) {
             throw new BackupException(
-                    "backup %s has the table '%s', which this program does not know; restore it with the program that made it, or a newer one"
+                    ("backup %s has the table '%s', which this program does not know; restore it with the program that"
+                                    + " made it, or a newer one")
                             .formatted(file, unknown.getFirst()));
         }
         return copy;
@@ -95,7 +98,8 @@ public final class BackupFile {
             }
         }
         throw new BackupException(
-                "%s is not a backup of a coordinator, or has lost its end: it has no first line; name a file that 'coordinator backup' has written"
+                ("%s is not a backup of a coordinator, or has lost its end: it has no first line; name a file that"
+                                + " 'coordinator backup' has written")
                         .formatted(file));
     }
 

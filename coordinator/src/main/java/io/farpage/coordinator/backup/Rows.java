@@ -51,7 +51,8 @@ public final class Rows {
         if (!changes.isEmpty() && !force) {
             String cluster = store.rows(Table.COUNTERS).getOrDefault(Lineage.CLUSTER_ID, "(none)");
             throw new BackupException(
-                    "%s is not empty: it has %d rows of cluster %s; restore into an empty one, or replace them with --force"
+                    ("%s is not empty: it has %d rows of cluster %s; restore into an empty one, or replace them with"
+                                    + " --force")
                             .formatted(name, changes.size(), cluster));
         }
         for (Table table : Table.values()) {

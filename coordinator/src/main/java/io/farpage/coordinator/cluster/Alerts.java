@@ -143,7 +143,8 @@ public final class Alerts {
                         Optional.of(fence.home()),
                         Optional.ofNullable(state.spaces().get(State.idKey(fence.space())))
                                 .map(Space::name),
-                        "the space cannot be attached before this home has cut node %s off; start the home's agent again"
+                        ("the space cannot be attached before this home has cut node %s off; start the home's agent"
+                                        + " again")
                                 .formatted(fence.node()))));
     }
 

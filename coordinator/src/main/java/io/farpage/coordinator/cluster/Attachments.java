@@ -97,14 +97,16 @@ public final class Attachments {
             if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
                 throw ProblemException.conflict(
                         "encrypted",
-                        "space '%s' (id %d) is encrypted: its pages can be read and written only through the guest that has it for memory; attach a guest"
+                        ("space '%s' (id %d) is encrypted: its pages can be read and written only through the guest"
+                                        + " that has it for memory; attach a guest")
                                 .formatted(space.name(), space.id()));
             }
             boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
             if (wasAlone && request.mode() == AttachMode.SHARED) {
                 throw ProblemException.conflict(
                         "attached",
-                        "space '%s' (id %d) is attached exclusively by node '%s' itself, and a shared attachment would end that; detach it first"
+                        ("space '%s' (id %d) is attached exclusively by node '%s' itself, and a shared attachment would"
+                                        + " end that; detach it first")
                                 .formatted(space.name(), space.id(), node));
             }
             if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
@@ -172,7 +174,9 @@ public final class Attachments {
         if (draft.requireNode(other.node()).status() != NodeStatus.FAILED) {
             throw ProblemException.conflict(
                     "attached",
-                    "space '%s' is attached %s by node '%s', which renews its lease; end its guest and detach it there, or stop its agent: a space is taken over only from a node that has failed"
+                    ("space '%s' is attached %s by node '%s', which renews its lease; end its guest and detach it"
+                                    + " there, or stop its agent: a space is taken over only from a node that has"
+                                    + " failed")
                             .formatted(space.name(), other.mode(), other.node()));
         }
     }
@@ -187,7 +191,8 @@ public final class Attachments {
         if (!missing.isEmpty()) {
             throw ProblemException.conflict(
                     "not-understood",
-                    "space '%s' (id %d) has a feature that the agent of node '%s' does not understand: %s; update that agent, or attach the space on another node"
+                    ("space '%s' (id %d) has a feature that the agent of node '%s' does not understand: %s; update that"
+                                    + " agent, or attach the space on another node")
                             .formatted(space.name(), space.id(), node, missing));
         }
     }
@@ -199,7 +204,8 @@ public final class Attachments {
             throw new ProblemException(
                     403,
                     "node-not-allowed",
-                    "node '%s' may not attach space '%s' (id %d): its list of nodes is %s; an operator changes it: coordinator space allow %s --nodes %s,%s"
+                    ("node '%s' may not attach space '%s' (id %d): its list of nodes is %s; an operator changes it:"
+                                    + " coordinator space allow %s --nodes %s,%s")
                             .formatted(node, space.name(), space.id(), allowed, space.name(), allowed, node));
         }
     }
@@ -227,7 +233,9 @@ public final class Attachments {
         if (!awaited.isEmpty()) {
             throw ProblemException.conflict(
                     "fencing",
-                    "space '%s' was attached %s by incarnation %s of node '%s', which %s must cut off first; try again when they have, or when their leases have run out and other homes have the pages"
+                    ("space '%s' was attached %s by incarnation %s of node '%s', which %s must cut off first; try again"
+                                    + " when they have, or when their leases have run out and other homes have the"
+                                    + " pages")
                             .formatted(
                                     space.name(),
                                     other.mode(),
@@ -249,7 +257,8 @@ public final class Attachments {
             Torn torn = space.torn().get();
             throw ProblemException.conflict(
                     "space-torn",
-                    "space '%s' holds older and newer pages since %s: %s; load a saved image into it, or delete it, or attach it with force to use it as it is"
+                    ("space '%s' holds older and newer pages since %s: %s; load a saved image into it, or delete it, or"
+                                    + " attach it with force to use it as it is")
                             .formatted(space.name(), torn.at(), torn.reason()));
         }
         draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
@@ -367,7 +376,8 @@ public final class Attachments {
         if (!force && !alone.isEmpty()) {
             throw ProblemException.conflict(
                     "attached",
-                    "space '%s' is attached exclusively by %s; detach it there first, or say force=true: a guest that runs on it loses its memory"
+                    ("space '%s' is attached exclusively by %s; detach it there first, or say force=true: a guest that"
+                                    + " runs on it loses its memory")
                             .formatted(space.name(), alone));
         }
         draft.emit(EventKind.SPACE_DELETING, Optional.empty(), space);

@@ -14,19 +14,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One decision on what moves, from the loads and pools of one moment. The load of a node is the heat of the extents that are read from it. Three rules, each
- * with a bound within which nothing moves:
+ * One decision on moves, from the loads and pools of one moment. The load of a node is the heat of the extents that are
+ * read from it. There are three rules, each with a bound within which nothing moves:
  *
  * <ol>
- *   <li>Pressure: a node with more than {@value #HYSTERESIS} over the mean load gives away its hottest extents, as long as the node that takes the reads has no more
- *       load afterwards than the one that gave them. The mean is that of the nodes that can come up to it: those with room, and those that have more.
- *   <li>Near: an extent that is read from another failure domain than that of the node that asks for it moves there, if no pressure arises.
- *   <li>Capacity: a pool that is used less than the mean by more than {@value #POINTS} of its bytes gets the coldest extents of the fullest, and a pool
- *       that is used more than the mean by as much gives them away.
+ *   <li>Pressure: a node with more than {@value #HYSTERESIS} over the mean load gives away its hottest extents, as long
+ *       as the node that takes the reads has at most the load of the giver afterwards. The mean counts the nodes that
+ *       can come up to it: those with room, and those with more load.
+ *   <li>Near: an extent that is read from another failure domain than that of its asker moves to that domain, if no
+ *       pressure arises.
+ *   <li>Capacity: a pool that is used less than the mean by more than {@value #POINTS} of its bytes gets the coldest
+ *       extents of the fullest pools. A pool that is used more than the mean by as much gives them away.
  * </ol>
  *
- * <p>The first two move an extent only if the faults of the next minute are more than the pages that a move copies. What counts is the home that pages are
- * read from after the promotion: the node that asks, if it is a home, otherwise the first; a home that joins is the last. For one thread, once.
+ * <p>The first two rules move an extent only if its faults in a minute outnumber the pages that a move copies. The load
+ * of an extent falls on the home that its pages are read from after the promotion: the asker, if it is a home,
+ * otherwise the first home. A joining home is the last. Single-threaded; create one instance per decision.
  */
 final class Balance {
     static final double HYSTERESIS = 0.25;

@@ -155,7 +155,8 @@ public final class Drains {
         Attachment one = attached.getFirst();
         return switch (one.mode()) {
             case SHARED ->
-                "node '%s' has the space attached for its page tool, which may write to it; pages are copied when it has detached, or under a guest"
+                ("node '%s' has the space attached for its page tool, which may write to it; pages are copied when it"
+                                + " has detached, or under a guest")
                         .formatted(one.node());
             case EXCLUSIVE -> exclusive(draft, space, one);
         };
@@ -163,7 +164,8 @@ public final class Drains {
 
     private static String exclusive(Draft draft, Space space, Attachment writer) {
         return Fences.awaited(draft, space, writer).isEmpty()
-                ? "node '%s', which has the space attached, has failed and may still write to it; pages are copied when its lease runs again, or when another node has taken the space over"
+                ? ("node '%s', which has the space attached, has failed and may still write to it; pages are copied"
+                                + " when its lease runs again, or when another node has taken the space over")
                         .formatted(writer.node())
                 : "node '%s' is being cut off from the space".formatted(writer.node());
     }

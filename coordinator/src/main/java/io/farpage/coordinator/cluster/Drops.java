@@ -71,7 +71,8 @@ public final class Drops {
         if (!joins && (extent.homes().size() == 1 || extent.state() == ExtentState.LOST)) {
             throw ProblemException.conflict(
                     "last-home",
-                    "node '%s' is the last home of the extent at page %d of space '%s', and is never dropped; bring it back, or give its memory up: DELETE /api/v1/nodes/%s with force=true"
+                    ("node '%s' is the last home of the extent at page %d of space '%s', and is never dropped; bring it"
+                                    + " back, or give its memory up: DELETE /api/v1/nodes/%s with force=true")
                             .formatted(request.home(), extent.firstPage(), space.name(), request.home()));
         }
         return home;
@@ -146,7 +147,8 @@ public final class Drops {
                 .filter(held -> held.incarnation().equals(incarnation) && held.mode() == AttachMode.EXCLUSIVE)
                 .orElseThrow(() -> ProblemException.conflict(
                         "not-attached",
-                        "node '%s' has space '%s' not attached exclusively, and only the writer of a space changes homes"
+                        ("node '%s' has space '%s' not attached exclusively, and only the writer of a space changes"
+                                        + " homes")
                                 .formatted(node, space.name())));
         List<String> awaited = Fences.awaited(draft, space, attachment);
         if (!awaited.isEmpty()) {

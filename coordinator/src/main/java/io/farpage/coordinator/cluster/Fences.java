@@ -133,7 +133,8 @@ final class Fences {
         if (!of(draft, space, node, incarnation).isEmpty()) {
             throw ProblemException.conflict(
                     "taken-over",
-                    "space '%s' (id %d) was taken over from incarnation %s of node '%s' while its lease had run out; it detaches first"
+                    ("space '%s' (id %d) was taken over from incarnation %s of node '%s' while its lease had run out;"
+                                    + " it detaches first")
                             .formatted(space.name(), space.id(), incarnation, node));
         }
     }

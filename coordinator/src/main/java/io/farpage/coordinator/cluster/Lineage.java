@@ -152,7 +152,8 @@ public final class Lineage {
         if (!seen.cluster().equals(cluster)) {
             throw ProblemException.conflict(
                     "other-cluster",
-                    "this coordinator keeps cluster %s, and the request is of an agent of cluster %s; correct its coordinator.url"
+                    ("this coordinator keeps cluster %s, and the request is of an agent of cluster %s; correct its"
+                                    + " coordinator.url")
                             .formatted(cluster, seen.cluster()));
         }
         if (seen.epoch().equals(epoch)) {
@@ -163,25 +164,27 @@ public final class Lineage {
             return;
         }
         String difference =
-                "this coordinator is in epoch %s, which began at revision %d, and an agent has seen revision %d of epoch %s"
+                ("this coordinator is in epoch %s, which began at revision %d, and an agent has seen revision %d of"
+                                + " epoch %s")
                         .formatted(epoch, start, seen.revision(), seen.epoch());
         if (!registered) {
             throw ProblemException.conflict(
                     "behind",
                     difference
-                            + ": the agent's node is not registered; if the cluster was rebuilt without it, its pages are lost: end the agent"
-                            + " and its keeper and start them anew; if not, the store is an older copy");
+                            + ": the agent's node is not registered; if the cluster was rebuilt without it, its pages"
+                            + " are lost: end the agent and its keeper and start them anew; if not, the store is an"
+                            + " older copy");
         }
         if (isForgotten(seen)) {
             throw ProblemException.conflict(
                     "behind",
                     difference
-                            + ", which is older than all epochs that are kept: the agent was away for too long; end the agent and its keeper and"
-                            + " start them anew");
+                            + ", which is older than all epochs that are kept: the agent was away for too long; end the"
+                            + " agent and its keeper and start them anew");
         }
         String detail = difference
-                + ": the store is an older copy, or another coordinator runs on a copy of it; stop this one and start the newest store, or"
-                + " start it with --rebuild";
+                + ": the store is an older copy, or another coordinator runs on a copy of it; stop this one and start"
+                + " the newest store, or start it with --rebuild";
         behind.compareAndSet(Optional.empty(), Optional.of(detail));
         throw ProblemException.conflict("behind", detail);
     }

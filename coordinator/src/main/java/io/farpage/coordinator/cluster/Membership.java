@@ -135,7 +135,8 @@ public final class Membership {
         if (before.isEmpty()) {
             throw ProblemException.conflict(
                     "pool-retired",
-                    "the pool that incarnation %s of node '%s' made is not registered, and its pages are lost; registered now is %s; the agent drops that pool and starts with an empty one"
+                    ("the pool that incarnation %s of node '%s' made is not registered, and its pages are lost;"
+                                    + " registered now is %s; the agent drops that pool and starts with an empty one")
                             .formatted(
                                     said.poolId(),
                                     id,
@@ -164,7 +165,8 @@ public final class Membership {
         if (elsewhere && !before.incarnation().equals(said.incarnation()) && leases.isLive(before.id())) {
             throw ProblemException.conflict(
                     "node-conflict",
-                    "node id '%s' is held by %s at %s whose lease is live, and %s at %s asks for it; give one of the two another id"
+                    ("node id '%s' is held by %s at %s whose lease is live, and %s at %s asks for it; give one of the"
+                                    + " two another id")
                             .formatted(
                                     before.id(), before.hostname(), before.address(), said.hostname(), said.address()));
         }
@@ -183,7 +185,8 @@ public final class Membership {
                 throw new ProblemException(
                         403,
                         "not-in-inventory",
-                        "node '%s' is not in the inventory of cluster '%s'; to add it, form the cluster anew: DELETE /api/v1/cluster, then 'coordinator up' with the longer inventory"
+                        ("node '%s' is not in the inventory of cluster '%s'; to add it, form the cluster anew: DELETE"
+                                        + " /api/v1/cluster, then 'coordinator up' with the longer inventory")
                                 .formatted(id, cluster.name()));
             }
         });
@@ -254,7 +257,9 @@ public final class Membership {
             if (last > 0 && !force) {
                 throw ProblemException.conflict(
                         "last-copies",
-                        "node '%s' has the only copies of %d extents, and no other home of these is alive; drain the node first, start the agents of their other homes, or say force=true: the pages are lost"
+                        ("node '%s' has the only copies of %d extents, and no other home of these is alive; drain the"
+                                        + " node first, start the agents of their other homes, or say force=true: the"
+                                        + " pages are lost")
                                 .formatted(id, last));
             }
             Departure.retireIncarnation(draft, attachments, node, "was taken out of the cluster");

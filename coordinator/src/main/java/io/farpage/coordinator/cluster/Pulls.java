@@ -127,7 +127,8 @@ final class Pulls {
         if (isAwaited(extent)) {
             throw ProblemException.conflict(
                     "not-begun",
-                    "the pull of the extent at page %d of space '%s' has not begun: the node that writes the space has not allowed it"
+                    ("the pull of the extent at page %d of space '%s' has not begun: the node that writes the space has"
+                                    + " not allowed it")
                             .formatted(extent.firstPage(), space.name()));
         }
         if (extent.joining()

@@ -136,7 +136,8 @@ public final class Spaces {
             throw new ProblemException(
                     422,
                     "key-reused",
-                    "Idempotency-Key: '%s' is of the request that made space '%s', and this request is another one; draw a new key"
+                    ("Idempotency-Key: '%s' is of the request that made space '%s', and this request is another one;"
+                                    + " draw a new key")
                             .formatted(now.key(), space.name()));
         });
         return known;
@@ -215,7 +216,8 @@ public final class Spaces {
             throw new ProblemException(
                     422,
                     "too-few-domains",
-                    "replicas: %d homes for each page need %d nodes in different failure domains (node.domain), and there are %d; add a node, or ask for fewer replicas"
+                    ("replicas: %d homes for each page need %d nodes in different failure domains (node.domain), and"
+                                    + " there are %d; add a node, or ask for fewer replicas")
                             .formatted(copies, copies, placement.domains()));
         }
     }

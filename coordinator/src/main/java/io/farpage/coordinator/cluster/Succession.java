@@ -87,7 +87,9 @@ final class Succession {
                                 .isPresent())
                 .orElseThrow(() -> ProblemException.conflict(
                         "not-adopted",
-                        "the exclusive attachment of space '%s' (id %d) by incarnation %s of node '%s' was ended or taken over, and does not pass to incarnation %s: the guest cannot go on; end its VMM"
+                        ("the exclusive attachment of space '%s' (id %d) by incarnation %s of node '%s' was ended or"
+                                        + " taken over, and does not pass to incarnation %s: the guest cannot go on;"
+                                        + " end its VMM")
                                 .formatted(
                                         space.name(),
                                         space.id(),
@@ -97,7 +99,9 @@ final class Succession {
         if (!known.incarnation().equals(request.incarnation())) {
             throw ProblemException.conflict(
                     "fencing",
-                    "the attachment of space '%s' passes to incarnation %s of node '%s' when %s has cut off incarnation %s, or its lease has run out and other homes have its pages; try again then"
+                    ("the attachment of space '%s' passes to incarnation %s of node '%s' when %s has cut off"
+                                    + " incarnation %s, or its lease has run out and other homes have its pages; try"
+                                    + " again then")
                             .formatted(
                                     space.name(),
                                     request.incarnation(),

@@ -28,10 +28,12 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "backup",
         description = {
-            "Writes all that the coordinator's store holds to a file of mode 0600: nodes, spaces, where their pages are, attachments and the cluster's identity."
-                    + " It has neither pages, tokens, certificates nor private keys.",
-            "Asks the coordinator, which takes the role operator. With --offline it reads the store of a configuration on which no coordinator runs: a cluster is"
-                    + " moved with such a backup, since agents refuse one that lacks changes that they have seen."
+            "Writes all that the coordinator's store holds to a file of mode 0600: nodes, spaces, where their pages"
+                    + " are, attachments and the cluster's identity. It has neither pages, tokens, certificates nor"
+                    + " private keys.",
+            "Asks the coordinator, which takes the role operator. With --offline it reads the store of a configuration"
+                    + " on which no coordinator runs: a cluster is moved with such a backup, since agents refuse one"
+                    + " that lacks changes that they have seen."
         },
         mixinStandardHelpOptions = true)
 public final class BackupCommand implements Callable<Integer> {

@@ -232,9 +232,8 @@ public final class CertsCommand implements Callable<Integer> {
     /** {@code coordinator certs renew}. */
     @Command(
             name = "renew",
-            description =
-                    "Renews each certificate in the directory after two thirds of its life. Keys and"
-                            + " names stay the same. Running programs use them without a restart.",
+            description = "Renews each certificate in the directory after two thirds of its life. Keys and names stay"
+                    + " the same. Running programs use them without a restart.",
             mixinStandardHelpOptions = true)
     static final class Renew implements Callable<Integer> {
         @picocli.CommandLine.Mixin

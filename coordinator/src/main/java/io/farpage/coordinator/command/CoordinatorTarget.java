@@ -20,9 +20,8 @@ final class CoordinatorTarget {
     @Option(
             names = "--coordinator",
             paramLabel = "URL",
-            description =
-                    "Where the coordinator is, http:// or https://, or several of them with commas between; or FARPAGE_COORDINATOR_URL (default "
-                            + DEFAULT + ").")
+            description = "Where the coordinator is, http:// or https://, or several of them with commas between; or"
+                    + " FARPAGE_COORDINATOR_URL (default " + DEFAULT + ").")
     private @Nullable String coordinator;
 
     @Mixin

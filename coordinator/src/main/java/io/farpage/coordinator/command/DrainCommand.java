@@ -25,9 +25,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "drain",
         description = {
-            "Empties a node: nothing more is placed on it, and what it holds is copied to other nodes: by the agents of running guests, or by these nodes.",
-            "Ends with 0 when the node holds nothing. When the time is over it ends with 1 and says what keeps the rest; the node is drained"
-                    + " further, and the same command waits again."
+            "Empties a node: nothing more is placed on it, and what it holds is copied to other nodes: by the agents of"
+                    + " running guests, or by these nodes.",
+            "Ends with 0 when the node holds nothing. When the time is over it ends with 1 and says what keeps the"
+                    + " rest; the node is drained further, and the same command waits again."
         },
         exitCodeListHeading = "Exit codes:%n",
         exitCodeList = {
@@ -106,7 +107,8 @@ public final class DrainCommand implements Callable<Integer> {
         }
         if (!now.drained()) {
             out.printf(
-                    "node %s is not empty after %s; it is drained further: repeat the command, or end that with --cancel%n",
+                    "node %s is not empty after %s; it is drained further: repeat the command, or end that with"
+                            + " --cancel%n",
                     node, Quantities.format(timeout));
             out.flush();
         }

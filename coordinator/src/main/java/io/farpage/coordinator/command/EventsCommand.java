@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
         name = "events",
         description = {
             "Prints the latest events that the coordinator still has, or waits for new ones.",
-            "Each line has the index, the kind, and the node, peer and space that it is about; with --json it is a JSON object."
+            "Each line has the index, the kind, and the node, peer and space that it is about; with --json it is a JSON"
+                    + " object."
         },
         mixinStandardHelpOptions = true)
 public final class EventsCommand implements Callable<Integer> {

@@ -65,10 +65,9 @@ public final class JoinTokenCommand implements Callable<Integer> {
 
     private static String joinOptions(Config config, String node) {
         TlsFiles files = TlsKeys.files(config)
-                .orElseThrow(
-                        () -> new ConfigException(
-                                List.of(
-                                        "tls.certificate is not set: nodes join over TLS only; 'coordinator certs init' makes certificates")));
+                .orElseThrow(() -> new ConfigException(
+                        List.of("tls.certificate is not set: nodes join over TLS only; 'coordinator certs init' makes"
+                                + " certificates")));
         if (config.get(Settings.CA_KEY).isEmpty()) {
             throw new ConfigException(
                     List.of("tls.ca_key is not set: without the CA's key the coordinator issues no certificates"));
@@ -82,7 +81,8 @@ public final class JoinTokenCommand implements Callable<Integer> {
     @Command(
             name = "create",
             description =
-                    "Makes a token with which one node gets one certificate, and prints the command to run on that node's host, and the one of the Debian packages.",
+                    "Makes a token with which one node gets one certificate, and prints the command to run on that"
+                            + " node's host, and the one of the Debian packages.",
             mixinStandardHelpOptions = true)
     static final class Create implements Callable<Integer> {
         @Mixin
@@ -103,7 +103,8 @@ public final class JoinTokenCommand implements Callable<Integer> {
                 names = "--address",
                 paramLabel = "HOST",
                 description =
-                        "A name or address that the node's certificate is to have, beside the one that it joins from; may be repeated.")
+                        "A name or address that the node's certificate is to have, beside the one that it joins from;"
+                                + " may be repeated.")
         private List<String> addresses = new ArrayList<>();
 
         @Spec

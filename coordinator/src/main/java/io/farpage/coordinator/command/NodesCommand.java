@@ -37,7 +37,8 @@ public final class NodesCommand implements Callable<Integer> {
     @Option(
             names = "--attention",
             description =
-                    "Only nodes that are not active or that an alert names, each with the reason; also nodes that the cluster was formed of and that have not registered.")
+                    "Only nodes that are not active or that an alert names, each with the reason; also nodes that the"
+                            + " cluster was formed of and that have not registered.")
     private boolean attention;
 
     @Mixin

@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
         name = "restore",
         description = {
             "Puts a backup into the empty store of a configuration, of either kind, on which no coordinator runs.",
-            "The whole file is checked first, and one commit restores all of it or nothing. Agents obey the coordinator that is started afterwards if the backup has"
-                    + " all that they have seen."
+            "The whole file is checked first, and one commit restores all of it or nothing. Agents obey the coordinator"
+                    + " that is started afterwards if the backup has all that they have seen."
         },
         mixinStandardHelpOptions = true)
 public final class RestoreCommand implements Callable<Integer> {

@@ -142,8 +142,8 @@ public final class SpaceCommand implements Callable<Integer> {
     @Command(
             name = "show",
             description =
-                    "Shows a space. With --wait it first waits until each extent has as many homes as the space was made with, and ends with 1 if that"
-                            + " takes longer.",
+                    "Shows a space. With --wait it first waits until each extent has as many homes as the space was"
+                            + " made with, and ends with 1 if that takes longer.",
             mixinStandardHelpOptions = true)
     static final class Show implements Callable<Integer> {
         @Mixin

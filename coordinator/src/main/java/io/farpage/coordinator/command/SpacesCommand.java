@@ -21,7 +21,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "spaces",
         description = {
-            "Lists spaces in the order of their names, with the copies of each page and the nodes that hold and use them.",
+            "Lists spaces in the order of their names, with the copies of each page and the nodes that hold and use"
+                    + " them.",
             "'space show' tells where the extents of one are."
         },
         mixinStandardHelpOptions = true)

@@ -30,8 +30,8 @@ import picocli.CommandLine.TypeConversionException;
  */
 @Command(
         name = "token",
-        description =
-                "Makes, lists and revokes tokens of people and programs. Run it on the coordinator's host, as its user.",
+        description = "Makes, lists and revokes tokens of people and programs. Run it on the coordinator's host, as its"
+                + " user.",
         subcommands = {TokenCommand.Create.class, TokenCommand.ListAll.class, TokenCommand.Revoke.class},
         mixinStandardHelpOptions = true)
 public final class TokenCommand implements Callable<Integer> {

@@ -27,7 +27,8 @@ public final class Settings {
     public static final Key<HostPort> LISTEN = Key.hostPort(
             "server.listen",
             "127.0.0.1:7400",
-            "Where the REST interface listens; port 0 lets the system choose. Any other address than loopback takes `tls.certificate`.");
+            "Where the REST interface listens; port 0 lets the system choose. Any other address than loopback takes"
+                    + " `tls.certificate`.");
 
     /** Longest request body. */
     public static final Key<Long> MAX_BODY = Key.bytes(
@@ -55,26 +56,29 @@ public final class Settings {
     public static final Key<StoreKind> STORE_KIND = Key.choice(
             "store.kind",
             StoreKind.EMBEDDED,
-            "Where the state is kept: `embedded`, in a file under `store.directory`; `etcd`, in an etcd cluster that several coordinators share, one of"
-                    + " which leads.");
+            "Where the state is kept: `embedded`, in a file under `store.directory`; `etcd`, in an etcd cluster that"
+                    + " several coordinators share, one of which leads.");
 
     /** Members of the etcd cluster. */
     public static final Key<List<String>> ETCD_ENDPOINTS = Key.texts(
             "store.etcd.endpoints",
             "http://127.0.0.1:2379",
-            "With `store.kind: etcd`: the client URLs of all members of the etcd cluster; `https://` if `store.etcd.ca` is set, and `http://` if not.");
+            "With `store.kind: etcd`: the client URLs of all members of the etcd cluster; `https://` if `store.etcd.ca`"
+                    + " is set, and `http://` if not.");
 
     /** CAs of the members' certificates. */
     public static final Key<Optional<Path>> ETCD_CA = Key.optional(
             "store.etcd.ca",
             ValueTypes.path(),
-            "PEM file with the certificates of the CAs of etcd. It turns on TLS to etcd; each member's certificate must name the host of its endpoint.");
+            "PEM file with the certificates of the CAs of etcd. It turns on TLS to etcd; each member's certificate must"
+                    + " name the host of its endpoint.");
 
     /** What the coordinator shows to etcd. */
     public static final Key<Optional<Path>> ETCD_CERTIFICATE = Key.optional(
             "store.etcd.certificate",
             ValueTypes.path(),
-            "PEM file with the certificate that the coordinator shows to etcd, issued by a CA in `store.etcd.ca`. It is read at the start.");
+            "PEM file with the certificate that the coordinator shows to etcd, issued by a CA in `store.etcd.ca`. It is"
+                    + " read at the start.");
 
     /** Its key. */
     public static final Key<Optional<Path>> ETCD_KEY = Key.optional(
@@ -86,20 +90,22 @@ public final class Settings {
     public static final Key<Optional<String>> ETCD_USER = Key.optional(
             "store.etcd.user",
             ValueTypes.text(),
-            "User of etcd as which the coordinator reads and writes, where etcd has authentication on (`etcdctl auth enable`). Its role needs reading and writing of"
-                    + " all keys with the prefix `store.etcd.prefix`.");
+            "User of etcd as which the coordinator reads and writes, where etcd has authentication on (`etcdctl auth"
+                    + " enable`). Its role needs reading and writing of all keys with the prefix `store.etcd.prefix`.");
 
     /** That user's password. */
     public static final Key<Optional<Path>> ETCD_PASSWORD_FILE = Key.optional(
             "store.etcd.password_file",
             ValueTypes.path(),
-            "File with the password of `store.etcd.user`, which its owner alone can read (mode 0600). It is read at the start.");
+            "File with the password of `store.etcd.user`, which its owner alone can read (mode 0600). It is read at the"
+                    + " start.");
 
     /** Prefix of all keys in etcd. */
     public static final Key<String> ETCD_PREFIX = Key.text(
             "store.etcd.prefix",
             "/farpage",
-            "With `store.kind: etcd`: what all keys of this cluster begin with. Coordinators with the same prefix keep the same cluster.");
+            "With `store.kind: etcd`: what all keys of this cluster begin with. Coordinators with the same prefix keep"
+                    + " the same cluster.");
 
     /** How long a leader that is not heard of keeps the lead. */
     public static final Key<Duration> ETCD_LEASE = Key.duration(
@@ -107,7 +113,8 @@ public final class Settings {
             "3s",
             "2s",
             "60s",
-            "With `store.kind: etcd`: how long after its last sign of life a leader is succeeded; parts of a second count as a whole one.");
+            "With `store.kind: etcd`: how long after its last sign of life a leader is succeeded; parts of a second"
+                    + " count as a whole one.");
 
     /** How long an operation of etcd may take. */
     public static final Key<Duration> ETCD_DEADLINE = Key.duration(
@@ -121,8 +128,8 @@ public final class Settings {
     public static final Key<Optional<String>> URL = Key.optional(
             "server.url",
             ValueTypes.matching("https?://[^/\\s]+", "http://host:port or https://host:port"),
-            "With `store.kind: etcd`: where agents and commands reach this coordinator; followers name it to their clients while it leads. Left out,"
-                    + " it is the address of `server.listen`.");
+            "With `store.kind: etcd`: where agents and commands reach this coordinator; followers name it to their"
+                    + " clients while it leads. Left out, it is the address of `server.listen`.");
 
     /** How long a lease holds. */
     public static final Key<Duration> LEASE = Key.duration(
@@ -130,7 +137,8 @@ public final class Settings {
             "15s",
             "100ms",
             "1h",
-            "How long after its last heartbeat a node is taken to have failed; after a restart of the coordinator every node has that long again.");
+            "How long after its last heartbeat a node is taken to have failed; after a restart of the coordinator every"
+                    + " node has that long again.");
 
     /** How often heartbeats should come. */
     public static final Key<Duration> HEARTBEAT = Key.duration(
@@ -152,22 +160,23 @@ public final class Settings {
     public static final Key<List<String>> NAMES = Key.texts(
             "server.names",
             "",
-            "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this host's own name. Requests"
-                    + " with another Host are refused, since a web page may have sent them.");
+            "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this"
+                    + " host's own name. Requests with another Host are refused, since a web page may have sent them.");
 
     /** Whether a node's certificate is enough to make a space. */
     public static final Key<Boolean> NODES_CREATE_SPACES = Key.bool(
             SpaceOperations.NODES_CREATE_SPACES,
             true,
-            "Whether agents may create spaces by their own certificates, as `page-agent space create`, `page-agent attach --size` and a VMM that"
-                    + " names a size have them do. If false, an operator creates them: `coordinator space create`.");
+            "Whether agents may create spaces by their own certificates, as `page-agent space create`, `page-agent"
+                    + " attach --size` and a VMM that names a size have them do. If false, an operator creates them:"
+                    + " `coordinator space create`.");
 
     /** The CA's key. */
     public static final Key<Optional<Path>> CA_KEY = Key.optional(
             "tls.ca_key",
             ValueTypes.path(),
-            "PEM file with the private key of the first CA in `tls.ca`. With it the coordinator issues certificates to nodes that join, and renews"
-                    + " them. Left out, certificates are issued by hand.");
+            "PEM file with the private key of the first CA in `tls.ca`. With it the coordinator issues certificates to"
+                    + " nodes that join, and renews them. Left out, certificates are issued by hand.");
 
     /** How long issued certificates hold. */
     public static final Key<Duration> LIFETIME = Key.duration(
@@ -175,7 +184,8 @@ public final class Settings {
             "90d",
             "10s",
             "3650d",
-            "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after two thirds of it.");
+            "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after"
+                    + " two thirds of it.");
 
     /** How long a node may be away before its homes are replaced. */
     public static final Key<Duration> REPAIR_GRACE = Key.duration(
@@ -183,16 +193,17 @@ public final class Settings {
             "60s",
             "0s",
             "24h",
-            "How long after its lease has run out a node may be back before other nodes take the place of its homes, which costs a copy of all their pages. A"
-                    + " home that a guest's agent has dropped, or whose pages are lost, is replaced at once. A restart of the coordinator begins it anew.");
+            "How long after its lease has run out a node may be back before other nodes take the place of its homes,"
+                    + " which costs a copy of all their pages. A home that a guest's agent has dropped, or whose pages"
+                    + " are lost, is replaced at once. A restart of the coordinator begins it anew.");
 
     /** Whether extents move by themselves. */
     public static final Key<Boolean> REBALANCE = Key.bool(
             "rebalance.enabled",
             false,
-            "Whether extents that a guest uses move between homes by themselves: away from homes under pressure, near to the guest, and from full pools"
-                    + " to empty ones. Spaces that are made meanwhile are divided into about 64 extents. If false, extents move by repair and `coordinator drain`"
-                    + " alone.");
+            "Whether extents that a guest uses move between homes by themselves: away from homes under pressure, near"
+                    + " to the guest, and from full pools to empty ones. Spaces that are made meanwhile are divided"
+                    + " into about 64 extents. If false, extents move by repair and `coordinator drain` alone.");
 
     /** How often it is decided what moves. */
     public static final Key<Duration> REBALANCE_INTERVAL = Key.duration(
@@ -208,8 +219,9 @@ public final class Settings {
             1_000,
             0,
             1_000_000_000,
-            "Faults a second that a home may serve without being under pressure, even if the other homes serve none: each home more that a space without"
-                    + " `replicas` is spread over is one more whose failure costs pages of it.");
+            "Faults a second that a home may serve without being under pressure, even if the other homes serve none:"
+                    + " each home more that a space without `replicas` is spread over is one more whose failure costs"
+                    + " pages of it.");
 
     private static final List<Key<?>> OWN = List.of(
             TlsKeys.INSECURE,

@@ -319,7 +319,8 @@ final class Merge {
                     .filter(of -> of.registration().incarnation().equals(old.incarnation()))
                     .isPresent()) {
                 conflicts.add(
-                        "incarnation %s of node '%s' has reported, and node '%s' knows that it was replaced; end that agent, and begin the rebuild again"
+                        ("incarnation %s of node '%s' has reported, and node '%s' knows that it was replaced; end that"
+                                        + " agent, and begin the rebuild again")
                                 .formatted(old.incarnation(), old.node(), by));
             }
         }));

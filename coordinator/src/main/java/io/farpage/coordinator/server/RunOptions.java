@@ -50,7 +50,8 @@ public final class RunOptions {
             paramLabel = "NODE",
             split = ",",
             description =
-                    "With --rebuild: finish by itself once these nodes have reported; without, run 'coordinator rebuild finish'.")
+                    "With --rebuild: finish by itself once these nodes have reported; without, run 'coordinator rebuild"
+                            + " finish'.")
     private List<String> expected = new ArrayList<>();
 
     public RunOptions() {}

@@ -61,7 +61,8 @@ public final class StoreAccess implements AutoCloseable {
             Optional<Leader> leader = candidacy.leader();
             if (leader.isPresent()) {
                 throw new StoreException(
-                        "the coordinator at %s leads on this store, or was killed within its lease; stop all coordinators, or wait for the lease"
+                        ("the coordinator at %s leads on this store, or was killed within its lease; stop all"
+                                        + " coordinators, or wait for the lease")
                                 .formatted(leader.get().url()));
             }
             Term term = elected(candidacy);
@@ -103,7 +104,8 @@ public final class StoreAccess implements AutoCloseable {
             } catch (TimeoutException e) {
                 term.cancel(true);
                 throw new StoreException(
-                        "etcd elected no leader within %d s; is a majority of store.etcd.endpoints up, and no coordinator running?"
+                        ("etcd elected no leader within %d s; is a majority of store.etcd.endpoints up, and no"
+                                        + " coordinator running?")
                                 .formatted(ELECTION.toSeconds()),
                         e);
             } catch (ExecutionException e) {
@@ -134,8 +136,8 @@ public final class StoreAccess implements AutoCloseable {
     public void requireHeld() {
         if (!isHeld.getAsBoolean()) {
             throw new StoreException(
-                    name
-                            + ": the lease of this command ended before all rows were read; run it again, and look after etcd if it happens often");
+                    name + ": the lease of this command ended before all rows were read; run it again, and look after"
+                            + " etcd if it happens often");
         }
     }
 

@@ -94,9 +94,10 @@ final class MvFile {
             String format = store.hasMap(FORMAT_MAP) ? formatOf(store) : null;
             if (!FORMAT.equals(format) && !store.getMapNames().isEmpty()) {
                 throw new StoreException(
-                        ("store file %s has format version %s and this program reads version %s; use the program that wrote it, or,"
-                                        + " if that is this one, restore the newest copy of the whole directory, or move the directory away"
-                                        + " and start the coordinator with --rebuild")
+                        ("store file %s has format version %s and this program reads version %s; use the program that"
+                                        + " wrote it, or, if that is this one, restore the newest copy of the whole"
+                                        + " directory, or move the directory away and start the coordinator with"
+                                        + " --rebuild")
                                 .formatted(file, format == null ? "(none)" : format, FORMAT));
             }
             checkSeal(file, store, last);
@@ -135,7 +136,8 @@ final class MvFile {
         if (!(revision == last.revision() || ahead)) {
             throw damaged(
                     file,
-                    "it ends with commit %d, which does not follow commit %d of the seals beside it; the two are not of one copy"
+                    ("it ends with commit %d, which does not follow commit %d of the seals beside it; the two are not"
+                                    + " of one copy")
                             .formatted(revision, last.revision()));
         }
         String expected = ahead ? integrity.getOrDefault(DIGEST, "") : last.digest();
@@ -228,7 +230,8 @@ final class MvFile {
         return switch (e.getErrorCode()) {
             case DataUtils.ERROR_FILE_LOCKED ->
                 new StoreException(
-                        "store file %s is in use by another process; stop that coordinator or set store.directory to another directory"
+                        ("store file %s is in use by another process; stop that coordinator or set store.directory to"
+                                        + " another directory")
                                 .formatted(file),
                         e);
             case DataUtils.ERROR_WRITING_FAILED ->
@@ -247,8 +250,9 @@ final class MvFile {
 
     private static StoreException damaged(Path file, String how) {
         return new StoreException(
-                ("store file %s is damaged: %s; restore the newest copy of the whole directory, or move the directory away and start"
-                                + " the coordinator with --rebuild, which asks the agents what they hold")
+                ("store file %s is damaged: %s; restore the newest copy of the whole directory, or move the directory"
+                                + " away and start the coordinator with --rebuild, which asks the agents what they"
+                                + " hold")
                         .formatted(file, how));
     }
 }

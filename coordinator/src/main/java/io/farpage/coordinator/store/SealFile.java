@@ -60,7 +60,8 @@ final class SealFile implements AutoCloseable {
         }
         channel.close();
         throw new StoreException(
-                "store file %s is in use by another process; stop that coordinator or set store.directory to another directory"
+                ("store file %s is in use by another process; stop that coordinator or set store.directory to another"
+                                + " directory")
                         .formatted(file));
     }
 

@@ -64,7 +64,8 @@ class SpaceNodesTest {
         long id =
                 make("vm", Optional.empty(), Optional.of(List.of("a", "home"))).id();
         assertEquals(
-                "node 'b' may not attach space 'vm' (id %d): its list of nodes is a,home; an operator changes it: coordinator space allow vm --nodes a,home,b"
+                ("node 'b' may not attach space 'vm' (id %d): its list of nodes is a,home; an operator changes it:"
+                                + " coordinator space allow vm --nodes a,home,b")
                         .formatted(id),
                 refused("b", 3, AttachMode.SHARED).getMessage());
         refused("b", 3, AttachMode.EXCLUSIVE);

@@ -82,9 +82,9 @@ class RateLimitTest {
         HttpServer busy = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         busy.createContext("/", exchange -> {
             int requests = asked.incrementAndGet();
-            byte[] problem =
-                    "{\"type\":\"urn:farpage:problem:too-many-requests\",\"title\":\"x\",\"status\":429,\"detail\":\"x\",\"instance\":\"/\"}"
-                            .getBytes(StandardCharsets.UTF_8);
+            byte[] problem = ("{\"type\":\"urn:farpage:problem:too-many-requests\",\"title\":\"x\",\"status\":429,"
+                            + "\"detail\":\"x\",\"instance\":\"/\"}")
+                    .getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().add("Content-Type", "application/problem+json");
             exchange.getResponseHeaders().add("Retry-After", requests < 3 ? "0" : "600");
             exchange.sendResponseHeaders(429, problem.length);

@@ -387,9 +387,8 @@ class RestTest {
         String metrics = running.send("GET", "/metrics", "").body();
         assertTrue(metrics.contains("farpage_coordinator_nodes{status=\"active\"} 2.0"), metrics);
         assertTrue(
-                metrics.contains(
-                        "farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\",status=\"200\"}"
-                                + " 2.0"),
+                metrics.contains("farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\","
+                        + "status=\"200\"} 2.0"),
                 metrics);
         assertTrue(metrics.contains("farpage_coordinator_store_commit_seconds_count 2"), metrics);
         String page = running.send("GET", "/", "").body();

@@ -57,7 +57,7 @@ public final class Settings {
             "store.kind",
             StoreKind.EMBEDDED,
             "Where the state is kept: `embedded`, in a file under `store.directory`; `etcd`, in an etcd cluster that"
-                    + " several coordinators share, one of which leads.");
+                    + " several coordinators share. One of them leads.");
 
     /** Members of the etcd cluster. */
     public static final Key<List<String>> ETCD_ENDPOINTS = Key.texts(

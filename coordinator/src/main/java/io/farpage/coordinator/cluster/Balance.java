@@ -27,9 +27,9 @@ import java.util.stream.Stream;
  *       extents of the fullest pools. A pool that is used more than the mean by as much gives them away.
  * </ol>
  *
- * <p>The first two rules move an extent only if its faults in a minute outnumber the pages that a move copies. The load
- * of an extent falls on the home that its pages are read from after the promotion: the asker, if it is a home,
- * otherwise the first home. A joining home is the last. Single-threaded; create one instance per decision.
+ * <p>The first two rules move an extent only if its faults in a minute outnumber the pages that a move copies. They
+ * use the home that serves reads after the promotion: the first one; a home that joined is the last. An extent whose
+ * asker is a home adds no load. Single-threaded; create one instance per decision.
  */
 final class Balance {
     static final double HYSTERESIS = 0.25;

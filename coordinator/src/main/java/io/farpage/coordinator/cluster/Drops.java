@@ -138,7 +138,7 @@ public final class Drops {
         draft.extents.change(space, _ -> List.of(ExtentCommand.GiveBack.ALL));
     }
 
-    /** Refuses a node that is not attached to a space exclusively. */
+    /** Refuses a node that is not attached to a space exclusively, or that homes must cut off. */
     static Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
         Space space = draft.requireSpace(idOrName);
         draft.requireNode(node, incarnation);

@@ -12,10 +12,12 @@ import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.domain.properties.HasAnnotations;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import io.farpage.it.harness.ChildJvm;
+import java.lang.annotation.Annotation;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -40,6 +42,11 @@ class TestTagsTest {
     private static final Set<String> STARTS =
             Set.of(ChildJvm.class.getName() + ".start", "io.farpage.it.harness.Chromium.<init>");
 
+    private static final List<Class<? extends Annotation>> KINDS = List.of(Test.class, ParameterizedTest.class);
+
+    private static final List<Class<? extends Annotation>> FIXTURES =
+            List.of(BeforeAll.class, BeforeEach.class, AfterAll.class, AfterEach.class);
+
     @Test
     void shouldTagTestsThatStartPrograms() {
         Set<String> untagged = new TreeSet<>();
@@ -50,10 +57,10 @@ class TestTagsTest {
             }
             Set<JavaMethod> fixtures = new HashSet<>();
             type.getAllMethods().stream()
-                    .filter(method -> isAny(method, BeforeAll.class, BeforeEach.class, AfterAll.class, AfterEach.class))
+                    .filter(method -> isAny(method, FIXTURES))
                     .forEach(fixtures::add);
             for (JavaMethod method : type.getAllMethods()) {
-                if (!isAny(method, Test.class, ParameterizedTest.class)) {
+                if (!isAny(method, KINDS)) {
                     continue;
                 }
                 if (isTagged(method) || isTagged(type)) {
@@ -68,9 +75,8 @@ class TestTagsTest {
         assertEquals(Set.of(), untagged, "give each @Tag(\"processes\")");
     }
 
-    @SafeVarargs
-    private static boolean isAny(JavaMethod method, Class<? extends java.lang.annotation.Annotation>... kinds) {
-        return Arrays.stream(kinds).anyMatch(method::isAnnotatedWith);
+    private static boolean isAny(JavaMethod method, List<Class<? extends Annotation>> kinds) {
+        return kinds.stream().anyMatch(method::isAnnotatedWith);
     }
 
     /** Whether make test leaves it out. */

@@ -89,7 +89,7 @@ class LargeGuestTest {
     @Test
     void shouldBoundEveryDutyCycleOfEndingWhenGuestTouchedMuchMemory() {
         PageTable table = new PageTable(PAGES, true);
-        PageStates.set(table, 0, PAGES / 16, PageTable.CLEAN);
+        PageStates.set(table, 0, PAGES / 64, PageTable.CLEAN);
         AddressSpace memory = memory(table, map("a"));
         Ending ending = new Ending(memory, new Flush(memory, writeBack(memory)));
         ending.begin("the VMM has ended");

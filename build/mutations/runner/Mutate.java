@@ -116,7 +116,8 @@ public final class Mutate {
                 Result result = tryOut(jvm, mutation, timeout);
                 results.add(result);
                 synchronized (this) {
-                    System.out.println(result.outcome().name().toLowerCase() + "  " + mutation.where() + result.detail());
+                    System.out.println(
+                            result.outcome().name().toLowerCase() + "  " + mutation.where() + result.detail());
                 }
             }
             // A fault that has broken the JVM for the tests behind it would make them look as if they had noticed
@@ -138,7 +139,8 @@ public final class Mutate {
      * How long the tests take without a fault, in nanoseconds. Tests that fail without one would take every fault for
      * killed.
      */
-    private static long requireGreen(TestJvm jvm, List<String> tests) throws IOException, InterruptedException, TestsFail {
+    private static long requireGreen(TestJvm jvm, List<String> tests)
+            throws IOException, InterruptedException, TestsFail {
         TestJvm.Run run = jvm.run(Optional.empty(), tests, TIMEOUT_WITHOUT_FAULT_MILLIS);
         if (run.failure().isPresent()) {
             throw new TestsFail("its tests fail without a fault: " + tests + ": " + run.failure().get());
@@ -182,7 +184,8 @@ public final class Mutate {
         System.out.println();
         for (Result result : results) {
             if (result.outcome() != Outcome.KILLED) {
-                System.out.println(result.outcome().name().toLowerCase() + "  " + result.mutation().where() + result.detail());
+                System.out.println(result.outcome().name().toLowerCase() + "  "
+                        + result.mutation().where() + result.detail());
             }
         }
         long killed = 0;
@@ -201,7 +204,8 @@ public final class Mutate {
                     of,
                     enough ? "" : ": fewer than nine of ten");
         }
-        System.out.printf("%d of %d faults killed (%.0f %%)%n", killed, results.size(), 100.0 * killed / results.size());
+        System.out.printf(
+                "%d of %d faults killed (%.0f %%)%n", killed, results.size(), 100.0 * killed / results.size());
         return right;
     }
 }

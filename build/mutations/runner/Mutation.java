@@ -14,7 +14,13 @@ import java.util.stream.Stream;
  * notice it.
  */
 record Mutation(
-        String list, Path file, List<String> tests, String name, List<String> old, List<String> put, Optional<String> survives) {
+        String list,
+        Path file,
+        List<String> tests,
+        String name,
+        List<String> old,
+        List<String> put,
+        Optional<String> survives) {
     private static final Path LISTS = Path.of("build", "mutations");
     /** Where tests are looked for that are not in the module of their file. */
     private static final List<String> MODULES = List.of("rdma-verbs", "coordinator", "page-agent");

@@ -174,7 +174,9 @@ final class TestJvm implements AutoCloseable {
         Path target = module.resolve("target").toAbsolutePath();
         return Stream.concat(
                         Stream.of(target.resolve("test-classes") + "/", target.resolve("classes") + "/"),
-                        entries(module).filter(TestJvm::isOfProject).map(entry -> Files.isDirectory(Path.of(entry)) ? entry + "/" : entry))
+                        entries(module)
+                                .filter(TestJvm::isOfProject)
+                                .map(entry -> Files.isDirectory(Path.of(entry)) ? entry + "/" : entry))
                 .collect(Collectors.joining(":"));
     }
 

@@ -80,10 +80,12 @@ final class Worker {
                         new TestExecutionListener() {
                             @Override
                             public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
-                                if (identifier.isTest() && result.getStatus() == TestExecutionResult.Status.SUCCESSFUL) {
+                                if (identifier.isTest()
+                                        && result.getStatus() == TestExecutionResult.Status.SUCCESSFUL) {
                                     ran.incrementAndGet();
                                 }
-                                if (result.getStatus() == TestExecutionResult.Status.FAILED && !failed.getAndSet(true)) {
+                                if (result.getStatus() == TestExecutionResult.Status.FAILED
+                                        && !failed.getAndSet(true)) {
                                     say("failed " + identifier.getDisplayName().replace('\n', ' '));
                                 }
                             }

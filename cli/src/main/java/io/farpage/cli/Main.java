@@ -27,7 +27,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "farpage",
         description =
-                "Memory of other machines for virtual machines: all programs and the operator's commands under one name.",
+                "Memory of other machines for virtual machines: all programs and the operator's commands under one"
+                        + " name.",
         mixinStandardHelpOptions = true,
         versionProvider = Version.class)
 public final class Main implements Callable<Integer> {

@@ -124,7 +124,8 @@ class AdoptedGuestTest {
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             guests.tryAttach("vm", """
-                            {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["%s"], "localBytes": %d}""".formatted(
+                            {"socket": "%s", "sizeBytes": %d, "pageSize": %d, \
+                            "homes": ["%s"], "localBytes": %d}""".formatted(
                             socket, kind.bytes(), kind.pageBytes, String.join("\", \"", homes), kind.localBytes()))
                     .expect(200);
             long longest = 0;

@@ -78,7 +78,9 @@ class AdoptedMirroredGuestTest {
         cluster.awaitAllLinks();
         Guests guests = new Guests(cluster, "a", "b");
         guests.tryAttach("vm", """
-                        {"socket": "%s", "sizeBytes": %d, "homes": [%s], "replicas": 2, "localBytes": %d}""".formatted(directory.resolve("guest"), PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
+                        {"socket": "%s", "sizeBytes": %d, "homes": [%s], "replicas": 2, \
+                        "localBytes": %d}""".formatted(
+                        directory.resolve("guest"), PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
                 .expect(200);
         return guests;
     }

@@ -94,7 +94,8 @@ class AdoptedSealedGuestTest {
     private Path attach() {
         Path socket = directory.resolve("guest");
         guests().tryAttach("vm", """
-                        {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "localBytes": %d, "encrypted": true}""".formatted(socket, PAGES * PAGE, LOCAL_PAGES * PAGE))
+                        {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "localBytes": %d, \
+                        "encrypted": true}""".formatted(socket, PAGES * PAGE, LOCAL_PAGES * PAGE))
                 .expect(200);
         return socket;
     }

@@ -162,7 +162,8 @@ class AgentSocketTest {
         assertTrue(
                 second.err()
                         .contains(
-                                "page-agent: cannot listen on unix:%s: %s is in use: a process listens there; choose another path"
+                                ("page-agent: cannot listen on unix:%s: %s is in use: a process listens there; choose"
+                                                + " another path")
                                         .formatted(directory.resolve("a.sock"), directory.resolve("a.sock"))),
                 second.err());
         first.kill();

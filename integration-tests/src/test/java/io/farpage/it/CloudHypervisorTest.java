@@ -65,11 +65,13 @@ class CloudHypervisorTest {
     private static byte[] config(List<Range> ranges) {
         return ranges.reversed().stream()
                 .map(range ->
-                        "{\"slot\":%d,\"gpa\":%d,\"size\":%d,\"zone_id\":\"mem0\",\"virtio_mem\":false,\"file_offset\":0}"
+                        ("{\"slot\":%d,\"gpa\":%d,\"size\":%d,\"zone_id\":\"mem0\","
+                                        + "\"virtio_mem\":false,\"file_offset\":0}")
                                 .formatted(range.gpa() >>> 32, range.gpa(), (long) range.pages() * range.pageSize()))
                 .collect(Collectors.joining(
                         ",",
-                        "{\"vm_config\":{\"cpus\":{\"boot_vcpus\":1}},\"common_cpuid\":[],\"memory_manager_data\":{\"memory_ranges\":{\"data\":[]},\"guest_ram_mappings\":[",
+                        "{\"vm_config\":{\"cpus\":{\"boot_vcpus\":1}},\"common_cpuid\":[],"
+                                + "\"memory_manager_data\":{\"memory_ranges\":{\"data\":[]},\"guest_ram_mappings\":[",
                         "]}}"))
                 .getBytes(StandardCharsets.UTF_8);
     }

@@ -63,7 +63,8 @@ class DashboardTest {
         browser().open(cluster().coordinator().rest().base().resolve("/"));
         browser()
                 .awaitTrue(
-                        "document.querySelector('#state.live') && document.querySelectorAll('#space-table svg').length === 2",
+                        "document.querySelector('#state.live')"
+                                + " && document.querySelectorAll('#space-table svg').length === 2",
                         TIMEOUT);
     }
 

@@ -85,7 +85,8 @@ class ExposureTest {
             assertTrue(
                     said.contains(
                             "coordinator: server.listen: '" + address
-                                    + "' is not a loopback address, and there is no authentication without TLS; set tls.certificate"),
+                                    + "' is not a loopback address, and there is no authentication without TLS; set"
+                                    + " tls.certificate"),
                     said);
             assertTrue(said.contains("or insecure: true"), said);
         }

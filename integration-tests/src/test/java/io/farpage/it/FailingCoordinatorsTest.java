@@ -105,8 +105,8 @@ class FailingCoordinatorsTest {
         cluster.agent("a")
                 .rest()
                 .sendJson("PUT", "/api/v1/spaces/" + SPACE + "/guest", """
-                        {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], "localBytes": %d}""".formatted(
-                                socket, (long) PAGES * PAGE, PAGE, (long) LIMIT * PAGE))
+                        {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], \
+                        "localBytes": %d}""".formatted(socket, (long) PAGES * PAGE, PAGE, (long) LIMIT * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES);
         await("the guest is attached", Deadlines.LONG)
@@ -162,7 +162,8 @@ class FailingCoordinatorsTest {
                 .max()
                 .orElse(0);
         System.out.printf(
-                "%d: %s for %d ms: no leader answers for %d ms, changes wait for up to %d ms, %d changes acknowledged, longest access of the guest %.1f ms%n",
+                "%d: %s for %d ms: no leader answers for %d ms, changes wait for up to %d ms, %d changes acknowledged,"
+                        + " longest access of the guest %.1f ms%n",
                 number,
                 trouble,
                 millis,
@@ -211,7 +212,8 @@ class FailingCoordinatorsTest {
                 percentiles(waited)));
         List<Long> all = leaderless.values().stream().flatMap(List::stream).toList();
         System.out.printf(
-                "seed %d: %d failures, %d changes acknowledged and none lost, %d without an answer, %d answers of %d terms without a contradiction, %d pages compared, no lease expired%n",
+                "seed %d: %d failures, %d changes acknowledged and none lost, %d without an answer, %d answers of %d"
+                        + " terms without a contradiction, %d pages compared, no lease expired%n",
                 seed,
                 unchanged.values().stream().mapToInt(List::size).sum(),
                 run.acknowledged() + run.visitor().count(),

@@ -213,7 +213,8 @@ class FaultsPageTest {
         open("/");
         browser()
                 .evaluate(
-                        "import('/dashboard/histories.js').then(module => { window.histories = new module.Histories('figures/nodes', 'nodes', 'node'); })");
+                        "import('/dashboard/histories.js').then(module =>"
+                                + " { window.histories = new module.Histories('figures/nodes', 'nodes', 'node'); })");
         // More than one round, since a new second may begin between the two reports.
         for (int round = 0; round < 3; round++) {
             for (int sample = 0; sample < 2; sample++) {
@@ -222,7 +223,8 @@ class FaultsPageTest {
                         70_000 + sample * 9_000,
                         browser()
                                 .evaluate(
-                                        "histories.refresh({prefix: 'node-00'}).then(() => histories.get('node-00').history.faultP99Ns.at(-1))")
+                                        "histories.refresh({prefix: 'node-00'})"
+                                                + ".then(() => histories.get('node-00').history.faultP99Ns.at(-1))")
                                 .asInt());
             }
         }
@@ -240,7 +242,8 @@ class FaultsPageTest {
                     best,
                     browser()
                             .evaluate(
-                                    "performance.getEntriesByType('resource').filter(one => one.name.includes('/figures/nodes'))[0].responseEnd")
+                                    "performance.getEntriesByType('resource')"
+                                            + ".filter(one => one.name.includes('/figures/nodes'))[0].responseEnd")
                             .asDouble());
         }
         System.out.printf("all nodes and their faults were read %.0f ms after the page was opened%n", best);
@@ -254,7 +257,8 @@ class FaultsPageTest {
             browser().press("Tab");
             String focused = browser()
                     .evaluate(
-                            "(e => (parseFloat(getComputedStyle(e).outlineWidth) >= 2 ? '' : 'unseen ') + (e.getAttribute('href') ?? e.tagName))(document.activeElement)")
+                            "(e => (parseFloat(getComputedStyle(e).outlineWidth) >= 2 ? '' : 'unseen ') +"
+                                    + " (e.getAttribute('href') ?? e.tagName))(document.activeElement)")
                     .asString();
             assertTrue(focused.endsWith("BODY") || !focused.startsWith("unseen"), focused);
             if (focused.startsWith(link)) {

@@ -46,7 +46,8 @@ class FirecrackerTest {
         Path program = Firecracker.program().orElse(Path.of(""));
         assumeTrue(
                 !program.toString().isEmpty(),
-                "there is no firecracker on the PATH, and FARPAGE_FIRECRACKER names none; get one from Firecracker's releases");
+                "there is no firecracker on the PATH, and FARPAGE_FIRECRACKER names none; get one from Firecracker's"
+                        + " releases");
         assumeTrue(Files.isExecutable(program), "FARPAGE_FIRECRACKER: " + program + " is not executable");
         assumeTrue(
                 Files.isReadable(Path.of("/dev/kvm")) && Files.isWritable(Path.of("/dev/kvm")),
@@ -82,7 +83,8 @@ class FirecrackerTest {
                 resumed.request(
                         "PUT",
                         "/snapshot/load",
-                        "{\"snapshot_path\":\"%s\",\"mem_backend\":{\"backend_type\":\"Uffd\",\"backend_path\":\"%s\"},\"resume_vm\":true}"
+                        ("{\"snapshot_path\":\"%s\",\"mem_backend\":{\"backend_type\":\"Uffd\","
+                                        + "\"backend_path\":\"%s\"},\"resume_vm\":true}")
                                 .formatted(directory.resolve("state"), socket));
                 int passes = awaitPasses(resumed, saved + 3);
                 assertTrue(firstPass(resumed) > saved, "the guest goes on counting:\n" + resumed.console());
@@ -107,7 +109,8 @@ class FirecrackerTest {
             booted.request(
                     "PUT",
                     "/boot-source",
-                    "{\"kernel_image_path\":\"%s\",\"initrd_path\":\"%s\",\"boot_args\":\"console=ttyS0 reboot=k panic=1 quiet\"}"
+                    ("{\"kernel_image_path\":\"%s\",\"initrd_path\":\"%s\","
+                                    + "\"boot_args\":\"console=ttyS0 reboot=k panic=1 quiet\"}")
                             .formatted(directory.resolve("vmlinux"), directory.resolve("initramfs.cpio")));
             booted.request("PUT", "/actions", "{\"action_type\":\"InstanceStart\"}");
             awaitPasses(booted, 2);

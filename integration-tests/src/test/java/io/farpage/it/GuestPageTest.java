@@ -102,7 +102,8 @@ class GuestPageTest {
             Guests guests = new Guests(three, "a", "b");
             Path socket = directory.resolve("vmm");
             String request = """
-                    {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b", "c"], "replicas": 2, "localBytes": %d}""".formatted(socket, PAGES * PAGE, PAGE, LOCAL_PAGES * PAGE);
+                    {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b", "c"], "replicas": 2, \
+                    "localBytes": %d}""".formatted(socket, PAGES * PAGE, PAGE, LOCAL_PAGES * PAGE);
             guests.tryAttach("vm1", request).expect(200);
             try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {
                 guests.awaitAttached("vm1");

@@ -79,19 +79,22 @@ class HostileVmmTest {
             {"base_host_virt_addr":0}]                                                   | no JSON array
             []                                                                           | 0 memory regions
             [{"base_host_virt_addr":4096,"size":4096}]                                   | offset
-            [{"base_host_virt_addr":4097,"size":4096,"offset":0}]                        | base_host_virt_addr 4097 is not 0 or a positive multiple
-            [{"base_host_virt_addr":4096,"size":100,"offset":0}]                         | size 100 is not 0 or a positive multiple
-            [{"base_host_virt_addr":4096,"size":-4096,"offset":0}]                       | size -4096 is not 0 or a positive multiple
+            [{"base_host_virt_addr":4097,"size":4096,"offset":0}] \
+            | base_host_virt_addr 4097 is not 0 or a positive multiple
+            [{"base_host_virt_addr":4096,"size":100,"offset":0}] | size 100 is not 0 or a positive multiple
+            [{"base_host_virt_addr":4096,"size":-4096,"offset":0}] | size -4096 is not 0 or a positive multiple
             [{"base_host_virt_addr":4096,"size":0,"offset":0}]                           | has size 0
             [{"base_host_virt_addr":4096,"size":4096,"offset":262144}]                   | reaches beyond the space
             [{"base_host_virt_addr":4096,"size":9223372036854771712,"offset":4096}]      | reaches beyond the space
-            [{"base_host_virt_addr":9223372036854771712,"size":4096,"offset":0}]         | is not an address of a process
+            [{"base_host_virt_addr":9223372036854771712,"size":4096,"offset":0}] | is not an address of a process
             [{"base_host_virt_addr":4096,"size":4096,"offset":0,"page_size":2097152}]    | pages of 2097152 bytes
-            [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":8192,"size":4096,"offset":8192}] | host addresses
-            [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":16384,"size":4096,"offset":4096}] | offsets
+            [{"base_host_virt_addr":4096,"size":8192,"offset":0},\
+            {"base_host_virt_addr":8192,"size":4096,"offset":8192}] | host addresses
+            [{"base_host_virt_addr":4096,"size":8192,"offset":0},\
+            {"base_host_virt_addr":16384,"size":4096,"offset":4096}] | offsets
             [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":"x"}]      | no JSON array
-            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":-1}]       | userfaultfd -1; 0 to 15 are allowed
-            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":16}]       | userfaultfd 16; 0 to 15 are allowed
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":-1}] | userfaultfd -1; 0 to 15 are allowed
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":16}] | userfaultfd 16; 0 to 15 are allowed
             [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":1}]        | no region names userfaultfd 0
             """)
     void shouldRefuseAMessageAndSayWhatIsWrongWithIt(String json, String said) {

@@ -26,8 +26,9 @@ class LogTest {
     private static void lose(Rest coordinator, String node, int incarnation) {
         coordinator
                 .sendJson("PUT", "/api/v1/nodes/" + node, """
-                        {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,"devices":[],\
-                        "pool":{"exportedBytes":1048576,"pageSize":4096},"transports":["tcp"],"status":"active"}""".formatted(incarnation, incarnation))
+                        {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,\
+                        "devices":[],"pool":{"exportedBytes":1048576,"pageSize":4096},"transports":["tcp"],\
+                        "status":"active"}""".formatted(incarnation, incarnation))
                 .expect(200);
         await("the end of the lease", Deadlines.SHORT)
                 .until(() -> !coordinator

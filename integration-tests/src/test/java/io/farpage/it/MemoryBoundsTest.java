@@ -219,7 +219,8 @@ class MemoryBoundsTest {
         for (int i = 0; i < entries; i++) {
             json.append(i == 0 ? "" : ",")
                     .append(
-                            "{\"transport\":\"tcp\",\"shard\":%d,\"rail\":%d,\"qpn\":%d,\"lid\":1,\"psn\":1,\"mtu\":4096,"
+                            ("{\"transport\":\"tcp\",\"shard\":%d,\"rail\":%d,\"qpn\":%d,"
+                                            + "\"lid\":1,\"psn\":1,\"mtu\":4096,")
                                     .formatted(i / 64, i % 64, i))
                     .append("\"host\":\"127.0.0.1\",\"port\":1}");
         }

@@ -203,8 +203,9 @@ class MigrationLatencyTest {
 
     private void report(ReaderWatch watch) {
         System.out.printf(
-                "skewed load of %d threads, 3 homes with %d Mbit/s each: last of %d moves of %d pages after %.1f s with a decision each %d s,"
-                        + " %d begun, none in the %.0f s since; hot extents on b, c, d: %d, %d, %d%n",
+                "skewed load of %d threads, 3 homes with %d Mbit/s each: last of %d moves of %d pages after %.1f s with"
+                        + " a decision each %d s, %d begun, none in the %.0f s since; hot extents on b, c, d: %d, %d,"
+                        + " %d%n",
                 THREADS,
                 MBIT_PER_SECOND,
                 watch.changes().size(),
@@ -271,8 +272,9 @@ class MigrationLatencyTest {
             double idle = coordinatorCpu(() -> reads.during(SETTLED));
             assertEquals(List.of(), reads.wrong());
             System.out.printf(
-                    "even load on 3 homes, %d turns of %d ms: with migration %.3f times the reads (half of the turns %.3f..%.3f, standard error %.4f),"
-                            + " p50 %.2f and %.2f us, p99 %.0f and %.0f us; the coordinator uses %.2f %% of a core, without migration %.2f %%; 0 moves%n",
+                    "even load on 3 homes, %d turns of %d ms: with migration %.3f times the reads (half of the turns"
+                            + " %.3f..%.3f, standard error %.4f), p50 %.2f and %.2f us, p99 %.0f and %.0f us; the"
+                            + " coordinator uses %.2f %% of a core, without migration %.2f %%; 0 moves%n",
                     ratios.size(),
                     4 * TURN.toMillis(),
                     quantile(ratios, 0.5),

@@ -46,8 +46,9 @@ class QemuRefusalsTest {
         String qemu =
                 "qemu-system-x86_64 -S -incoming defer -nodefaults -no-user-config -display none -monitor stdio -accel"
                         + " tcg"
-                        + " -m %dM,slots=2,maxmem=1G -object memory-backend-memfd,id=m,size=%dM,share=on -machine q35,memory-backend=m"
-                                .formatted(MIB, MIB);
+                        + " -m %dM,slots=2,maxmem=1G -object memory-backend-memfd,id=m,size=%dM,share=on"
+                                .formatted(MIB, MIB)
+                        + " -machine q35,memory-backend=m";
         String piped = "printf '" + commands + "' | env LD_PRELOAD=" + built.library() + " " + qemu;
         Map<String, String> environment = Map.of("FARPAGE_SOCKET", socket.toString());
         try (HandoffListener listener = new HandoffListener(socket);

@@ -46,7 +46,8 @@ class ReadAheadTest {
     /** Touches a page here and there, the last first, reads all in order, and leaves its mark in each. */
     private int faultsOfGoingThrough(Guests guests, int generation) {
         guests.tryAttach("scanned", """
-                {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "replay": false}""".formatted(socket(), PAGES * PAGE)).expect(200);
+                {"socket": "%s", "sizeBytes": %d, \
+                "homes": ["b"], "replay": false}""".formatted(socket(), PAGES * PAGE)).expect(200);
         int faults;
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
             guests.awaitAttached("scanned");

@@ -69,7 +69,8 @@ class RefusedStartTest {
                         + " number; allowed is a whole number from 1 to 4096",
                 "page-agent: pool.exported: 'lots' from command line is not valid: it is not a size, write for example"
                         + " 512MiB; allowed is " + EXPORTED_SIZE,
-                "page-agent: transport.mode: 'pigeon' from command line is not valid: allowed is one of auto, rdma, tcp");
+                "page-agent: transport.mode: 'pigeon' from command line is not valid: allowed is one of auto, rdma,"
+                        + " tcp");
     }
 
     @Test
@@ -82,11 +83,12 @@ class RefusedStartTest {
                         "server.lisen=127.0.0.1:1",
                         "--set",
                         "events.retained=-1"),
-                "coordinator: lease.duration: '0s' from command line is not valid: it is out of range; allowed is a duration"
-                        + " from 100ms to 1h, as a number and one of ns, us, ms, s, m, h, d",
-                "coordinator: key server.lisen from command line is not a key of coordinator; did you mean server.listen?",
-                "coordinator: events.retained: '-1' from command line is not valid: it is out of range; allowed is a whole"
-                        + " number from 16 to 10000000");
+                "coordinator: lease.duration: '0s' from command line is not valid: it is out of range; allowed is a"
+                        + " duration from 100ms to 1h, as a number and one of ns, us, ms, s, m, h, d",
+                "coordinator: key server.lisen from command line is not a key of coordinator; did you mean"
+                        + " server.listen?",
+                "coordinator: events.retained: '-1' from command line is not valid: it is out of range; allowed is a"
+                        + " whole number from 16 to 10000000");
     }
 
     @Test
@@ -113,7 +115,8 @@ class RefusedStartTest {
         List<String> lines = refusal("pool.exported=" + bytes + "B", "pool.hugepages=off");
         assertEquals(
                 List.of(
-                        "the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit named"
+                        ("the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit"
+                                        + " named")
                                 .formatted(bytes + (4 << 20))),
                 lines.stream()
                         .map(line -> line.replaceAll("\\d+ are left \\([^)]+\\)", "N are left (LIMIT)"))
@@ -127,10 +130,10 @@ class RefusedStartTest {
         assertEquals(
                 List.of(
                         Files.exists(pages)
-                                ? "the pool needs 2 hugepages of 1 GiB; of N there are N free and not reserved (mmap: ERROR);"
-                                        + " fix: echo 2 > " + pages
-                                : "the pool needs 2 hugepages of 1 GiB; this kernel offers none of that size (mmap: ERROR);"
-                                        + " fix: use another hugepage size, or none"),
+                                ? "the pool needs 2 hugepages of 1 GiB; of N there are N free and not reserved"
+                                        + " (mmap: ERROR); fix: echo 2 > " + pages
+                                : "the pool needs 2 hugepages of 1 GiB; this kernel offers none of that size"
+                                        + " (mmap: ERROR); fix: use another hugepage size, or none"),
                 lines.stream()
                         .map(line -> line.replaceAll("of \\d+ there are \\d+ free", "of N there are N free")
                                 .replaceAll("mmap: E[A-Z]+", "mmap: ERROR"))
@@ -183,7 +186,8 @@ class RefusedStartTest {
         refused(
                 lines(coordinatorProcess("--set", "store.directory=" + store)),
                 "coordinator: store file " + store.resolve("coordinator.seals")
-                        + " is in use by another process; stop that coordinator or set store.directory to another directory");
+                        + " is in use by another process; stop that coordinator or set store.directory to another"
+                        + " directory");
         Path file = Files.writeString(directory.resolve("file"), "");
         refused(
                 coordinator("--set", "store.directory=" + file.resolve("below")),
@@ -198,7 +202,8 @@ class RefusedStartTest {
                 "tcp.address 'no-such-host.invalid' does not resolve; give an IP address");
         refused(
                 refusal("coordinator.url=ftp://x"),
-                "coordinator URL 'ftp://x' must be http://host:port or https://host:port, for example http://127.0.0.1:7400");
+                "coordinator URL 'ftp://x' must be http://host:port or https://host:port, for example"
+                        + " http://127.0.0.1:7400");
         refused(
                 refusal("api.listen=192.0.2.1:0", "insecure=true"),
                 "cannot listen on 192.0.2.1:0: this machine has no such address; give one of its own or 0.0.0.0");

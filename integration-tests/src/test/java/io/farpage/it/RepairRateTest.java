@@ -106,8 +106,10 @@ class RepairRateTest {
             long again = guests.status("vm").get("repairedPages").asLong();
             double rate = pages * (double) PAGE / seconds;
             System.out.printf(
-                    "repair of %d pages at most %s/s, %d of them copied again since the guest's agent wrote them: %.2f s from the drop of the home to the last promotion: %.0f MiB/s, %.2fx"
-                            + " of the %.0f MiB/s that the loopback moves (TCP, one connection, 128 KiB, median of 5); transport tcp, page 4096, one host, guest load beside%n",
+                    "repair of %d pages at most %s/s, %d of them copied again since the guest's agent wrote them:"
+                            + " %.2f s from the drop of the home to the last promotion: %.0f MiB/s, %.2fx of the %.0f"
+                            + " MiB/s that the loopback moves (TCP, one connection, 128 KiB, median of 5); transport"
+                            + " tcp, page 4096, one host, guest load beside%n",
                     pages, limit, again, seconds, rate / 1048576, rate / loopback, loopback / 1048576);
             print("before", usual);
             print("during", meanwhile);

@@ -212,7 +212,8 @@ class RepairTest {
             assertTrue(
                     said.lines().stream()
                             .anyMatch(line -> line.contains(
-                                            "node b is not drained after 1s (drain.timeout), and pages without another home are lost")
+                                            "node b is not drained after 1s (drain.timeout), and pages without another"
+                                                    + " home are lost")
                                     && line.contains("space 'idle'")
                                     && line.contains("free bytes in one piece")),
                     () -> said.lines().toString());

@@ -215,7 +215,8 @@ class StrangersTest {
                     door, "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400");
             assertAnswer(
                     door,
-                    "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\nConnection: close\r\n\r\n",
+                    "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n"
+                            + "Connection: close\r\n\r\n",
                     "4");
         }
     }

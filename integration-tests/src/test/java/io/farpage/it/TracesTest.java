@@ -103,7 +103,8 @@ class TracesTest {
     /** Each page that is not resident is a fault. */
     private static void attachWithoutReadahead(Guests guests, Path socket) {
         String request = """
-                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], "localBytes": %d, "prefetchPages": 1}""".formatted(socket, PAGES * PAGE, PAGE, LOCAL_PAGES * PAGE);
+                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], "localBytes": %d, \
+                "prefetchPages": 1}""".formatted(socket, PAGES * PAGE, PAGE, LOCAL_PAGES * PAGE);
         guests.tryAttach("vm1", request).expect(200);
     }
 

@@ -78,7 +78,8 @@ class TwoHomesTest {
         cluster.awaitAllLinks();
         Path socket = directory.resolve("socket");
         guests.tryAttach(SPACE, """
-                {"socket": "%s", "sizeBytes": %d, "homes": ["b", "c"], "localBytes": %d, "prefetchPages": 1}""".formatted(socket, PAGES * PAGE, LIMIT * PAGE))
+                {"socket": "%s", "sizeBytes": %d, "homes": ["b", "c"], "localBytes": %d, \
+                "prefetchPages": 1}""".formatted(socket, PAGES * PAGE, LIMIT * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES, 1);
         guests.awaitAttached(SPACE);

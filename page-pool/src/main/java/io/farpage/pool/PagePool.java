@@ -24,17 +24,18 @@ import org.slf4j.LoggerFactory;
  * offset 2 MiB + exported  staging frames: local only. Starts at a multiple of the page size.
  * </pre>
  *
- * <p>All pages are populated before {@link #open} returns, so nothing faults later, and locked if that could be had.
+ * <p>All pages are populated before {@link #open} returns, so later accesses do not fault, and locked if the
+ * process may lock that much memory.
  *
- * <p><b>Zeroing.</b> A pool starts as zeros. An exported frame that goes from one owner to another is zeroed in between:
- * {@link #zero} does so, before the coordinator gives the frame to another space. Staging frames are not zeroed: peers cannot reach them, and a fetch overwrites
- * the whole frame, with a completion that says so, before anything of it is installed.
+ * <p><b>Zeroing.</b> A pool starts as zeros. {@link #zero} zeroes an exported frame that changes its owner, before the
+ * coordinator gives the frame to another space. Staging frames are not zeroed: peers cannot reach them, and a fetch
+ * overwrites the whole frame and completes before any part of the frame is installed.
  *
- * <p><b>Closing.</b> Devices must have let go of the pool (regions deregistered) before {@link #close}: a raw address is a number and
- * cannot be revoked. Segments can: all of them share one arena, and after close every access through them throws
- * IllegalStateException instead of touching unmapped memory, even one that races with the close, which waits for all threads
- * to pass a safepoint handshake. On the hot path that costs one load and compare of the arena's state per access, which the
- * compiler hoists out of loops and bulk operations do once.
+ * <p><b>Closing.</b> Deregister the pool's regions from devices before {@link #close}: a raw address is a number and
+ * cannot be revoked. Segments can: they share one arena, and after close every access through them throws
+ * IllegalStateException instead of touching unmapped memory. This holds for an access that races with the close,
+ * because the close waits for a safepoint handshake of all threads. On the hot path an access costs one load and
+ * compare of the arena's state; the compiler hoists it out of loops, and bulk operations do it once.
  *
  * <p>Thread-safe, close included.
  */

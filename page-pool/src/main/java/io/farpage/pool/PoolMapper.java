@@ -148,7 +148,8 @@ final class PoolMapper {
         if (bound.failedWith(Errno.EPERM) || bound.failedWith(Errno.ENOSYS)) {
             return Optional.of(new BackingStep(
                     BackingStep.What.NOT_NUMA_BOUND,
-                    "mbind to NUMA node %d: %s, as in containers whose seccomp profile forbids it or kernels without NUMA"
+                    ("mbind to NUMA node %d: %s, as in containers whose seccomp profile forbids it or kernels without"
+                                    + " NUMA")
                             .formatted(node, bound.error()),
                     "start it under numactl --membind=" + node));
         }

@@ -7,8 +7,9 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * A text beside a pool, or a guest's page tables, in a file, out of the reach of peers, which the agent that adopts the pool reads. It has two slots: a write goes to the one with the
- * older text, so a process that is killed while it writes leaves the text before. Thread-safe within a process.
+ * A text in a file beside a pool or a guest's page tables, out of the reach of peers. The agent that adopts the pool
+ * reads it. The file has two slots, and a write goes to the slot with the older text, so a process that is killed
+ * during a write leaves the previous text. Thread-safe within a process.
  *
  * <pre>
  * offset size

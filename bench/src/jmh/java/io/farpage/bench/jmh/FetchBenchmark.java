@@ -16,8 +16,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a shard takes to fetch a page over the soft provider, the home's responder in the same JVM, and that it allocates
- * nothing. Needs two CPUs. Run with
+ * Measures the time and the allocation of one page fetch by a shard over the soft provider. The home's responder runs
+ * in the same JVM. Needs two CPUs. Run with
  *
  * <pre>mvn -q verify -Pjmh -pl bench -am -DskipTests -Djmh.args="FetchBenchmark -prof gc"</pre>
  */

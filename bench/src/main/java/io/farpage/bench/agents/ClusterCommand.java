@@ -21,8 +21,8 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Starts a coordinator and has many pretended agents join it, keep their leases, follow its events, change and fail. Prints how long"
-                        + " that took and what it cost the coordinator.")
+                "Starts a coordinator and has many pretended agents join it, keep their leases, follow its events,"
+                        + " change and fail. Prints how long that took and what it cost the coordinator.")
 public final class ClusterCommand implements Callable<Integer> {
     private static final int MOST_AGENTS = 10_000;
     private static final int COULD_NOT = 1;
@@ -31,14 +31,15 @@ public final class ClusterCommand implements Callable<Integer> {
             names = "--agents",
             defaultValue = "100",
             description =
-                    "Pretended agents, or several numbers of them to simulate, separated by commas (default: ${DEFAULT-VALUE})")
+                    "Pretended agents, or several numbers of them to simulate, separated by commas"
+                            + " (default: ${DEFAULT-VALUE})")
     private String agentsText = "";
 
     @Option(
             names = "--simulate",
             description =
-                    "Simulate the coordinator's classes under virtual time, for each of the numbers of agents that --agents lists, and print what an"
-                            + " event costs as CSV")
+                    "Simulate the coordinator's classes under virtual time, for each of the numbers of agents that"
+                            + " --agents lists, and print what an event costs as CSV")
     private boolean simulate;
 
     @Option(
@@ -89,7 +90,8 @@ public final class ClusterCommand implements Callable<Integer> {
             defaultValue = "15s",
             converter = TimeSpan.class,
             description =
-                    "lease.duration of the coordinator; heartbeats come three times as often (default: ${DEFAULT-VALUE})")
+                    "lease.duration of the coordinator; heartbeats come three times as often"
+                            + " (default: ${DEFAULT-VALUE})")
     private Duration lease = Duration.ZERO;
 
     @Option(

@@ -32,8 +32,9 @@ import picocli.CommandLine.Mixin;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Starts a coordinator and two agents on this machine. A process touches memory whose pages one agent fetches from the"
-                        + " other, and checks them. Compares the times with a C program that does the same.")
+                "Starts a coordinator and two agents on this machine. A process touches memory whose pages one agent"
+                        + " fetches from the other, and checks them. Compares the times with a C program that does the"
+                        + " same.")
 public final class FaultCommand extends MeasuringCommand<FaultPlan> {
     @Mixin
     private final FaultOptions options = new FaultOptions();

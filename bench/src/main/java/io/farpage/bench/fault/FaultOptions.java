@@ -36,22 +36,25 @@ final class FaultOptions {
             names = "--prefetch",
             defaultValue = "32",
             description =
-                    "Largest number of pages in one fetch, 2 to 64, in the cases that prefetch (default: ${DEFAULT-VALUE})")
+                    "Largest number of pages in one fetch, 2 to 64, in the cases that prefetch"
+                            + " (default: ${DEFAULT-VALUE})")
     int prefetch;
 
     @Option(
             names = "--backing",
             defaultValue = "memfd",
             description =
-                    "Memory to touch: memfd, which an agent can evict from, or anonymous, as Firecracker uses it (default: ${DEFAULT-VALUE})")
+                    "Memory to touch: memfd, which an agent can evict from, or anonymous, as Firecracker uses it"
+                            + " (default: ${DEFAULT-VALUE})")
     Backing backing = Backing.MEMFD;
 
     @Option(
             names = "--cpus",
             paramLabel = "HANDLER,HOME[,TOUCHER]",
             description =
-                    "CPU that resolves faults, CPU that serves pages and CPU that touches memory (default: the first three that this"
-                            + " process may use; with two CPUs, the toucher shares the handler's); with --idle block, all run on the first")
+                    "CPU that resolves faults, CPU that serves pages and CPU that touches memory (default: the first"
+                            + " three that this process may use; with two CPUs, the toucher shares the handler's); with"
+                            + " --idle block, all run on the first")
     @Nullable
     String cpus;
 
@@ -60,7 +63,8 @@ final class FaultOptions {
             defaultValue = "5s",
             converter = TimeSpan.class,
             description =
-                    "How long the agents resolve faults before the first round, for the JIT compiler (default: ${DEFAULT-VALUE})")
+                    "How long the agents resolve faults before the first round, for the JIT compiler"
+                            + " (default: ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
     @Mixin

@@ -16,8 +16,9 @@ import picocli.CommandLine.Mixin;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Starts a coordinator and two agents on this machine, fetches pages of one agent into the other, checks them, and"
-                        + " compares the times with a C program that does the same over TCP, or with perftest over RDMA.")
+                "Starts a coordinator and two agents on this machine, fetches pages of one agent into the other, checks"
+                        + " them, and compares the times with a C program that does the same over TCP, or with perftest"
+                        + " over RDMA.")
 public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     @Mixin
     private final FetchOptions options = new FetchOptions();

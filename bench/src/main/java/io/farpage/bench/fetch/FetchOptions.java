@@ -84,8 +84,8 @@ final class FetchOptions {
             defaultValue = "3s",
             converter = TimeSpan.class,
             description =
-                    "How long each run warms up before its first round, for the JIT compiler; up to five times as long on"
-                            + " a busy machine (default: ${DEFAULT-VALUE})")
+                    "How long each run warms up before its first round, for the JIT compiler; up to five times as long"
+                            + " on a busy machine (default: ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
     @Option(
@@ -115,16 +115,16 @@ final class FetchOptions {
             names = "--sealed",
             defaultValue = "off",
             description =
-                    "on or off: whether pages are sealed on the home, as those of an encrypted space; the latency of a fetch then includes"
-                            + " opening the page (default: ${DEFAULT-VALUE})")
+                    "on or off: whether pages are sealed on the home, as those of an encrypted space; the latency of a"
+                            + " fetch then includes opening the page (default: ${DEFAULT-VALUE})")
     Sealing sealing = Sealing.OFF;
 
     @Option(
             names = "--baseline",
             description =
-                    "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device), plain (the same agents"
-                            + " without encryption) or none (default: plain with --encryption on or --sealed on, perftest with --transport rdma,"
-                            + " otherwise c)")
+                    "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device), plain (the"
+                            + " same agents without encryption) or none (default: plain with --encryption on or"
+                            + " --sealed on, perftest with --transport rdma, otherwise c)")
     @Nullable
     BaselineKind baseline;
 
@@ -133,8 +133,9 @@ final class FetchOptions {
             split = ",",
             paramLabel = "FIGURE=LIMIT",
             description =
-                    "Fail if a figure is outside its limit. p50 and p99: largest ratio to the baseline, one page at a time;"
-                            + " throughput: smallest ratio to the baseline; allocated: most bytes per fetch. Example: p50=1.1,p99=1.3")
+                    "Fail if a figure is outside its limit. p50 and p99: largest ratio to the baseline, one page at a"
+                            + " time; throughput: smallest ratio to the baseline; allocated: most bytes per fetch."
+                            + " Example: p50=1.1,p99=1.3")
     Map<Bounds.Figure, Double> bounds = Map.of();
 
     @Mixin

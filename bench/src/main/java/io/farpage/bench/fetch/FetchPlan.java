@@ -96,7 +96,8 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
         }
         require(
                 chosen != BaselineKind.PERFTEST || o.device != null,
-                "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose --baseline c");
+                "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose"
+                        + " --baseline c");
         return chosen;
     }
 

@@ -22,8 +22,9 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in alternation, in C, and prints a line of"
-                        + " JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and hugepages.")
+                "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in alternation, in C, and prints a line"
+                        + " of JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and"
+                        + " hugepages.")
 public final class InstallCommand implements Callable<Integer> {
     /** Three times the pages that the program works on, and one more. */
     private static final int HUGEPAGES = 49;

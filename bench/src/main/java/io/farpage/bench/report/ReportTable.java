@@ -59,7 +59,8 @@ public final class ReportTable {
         Double rate = cost.prefetchHitRate();
         lines.add(String.format(
                 Locale.ROOT,
-                "  in the agent, p50: %s µs from seeing a fault to having its page, %s µs to install it; %s faults, %s evictions%s",
+                "  in the agent, p50: %s µs from seeing a fault to having its page, %s µs to install it; %s faults,"
+                        + " %s evictions%s",
                 micros(cost.fetchP50Ns()),
                 micros(cost.installP50Ns()),
                 grouped(cost.faults()),

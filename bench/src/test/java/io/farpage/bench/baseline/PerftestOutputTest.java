@@ -23,7 +23,8 @@ final class PerftestOutputTest {
     @Test
     void shouldRecordEveryLatencyThatPerftestPrints() {
         FetchRound round = PerftestOutput.latencies(HEAD
-                + " #bytes #iterations    t_min[usec]    t_typical[usec]\n#, usec\n1, 45.250000\n2, 51\n3, 8924.490000\n"
+                + " #bytes #iterations    t_min[usec]    t_typical[usec]\n"
+                + "#, usec\n1, 45.250000\n2, 51\n3, 8924.490000\n"
                 + " 4096    3          45.25          8924.49      51.00\n");
         assertEquals(3, round.latencies().getTotalCount());
         assertEquals(45_250, (double) round.latencies().getMinValue(), 50);

@@ -27,7 +27,8 @@ final class Layout {
                 <meta charset="utf-8">
                 <meta name="viewport" content="width=device-width, initial-scale=1">
                 <meta name="color-scheme" content="light dark">
-                <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self' data:">
+                <meta http-equiv="Content-Security-Policy" \
+                content="default-src 'none'; style-src 'self'; img-src 'self' data:">
                 <title>%s · farpage</title>
                 <link rel="stylesheet" href="%s">
                 <link rel="icon" href="data:,">

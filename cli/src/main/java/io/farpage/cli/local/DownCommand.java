@@ -16,8 +16,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "down",
         description = {
-            "Ends the cluster that 'farpage up' has started, even if parts of it were killed: its processes, its files, and the hugepages that were"
-                    + " reserved for it.",
+            "Ends the cluster that 'farpage up' has started, even if parts of it were killed: its processes, its files,"
+                    + " and the hugepages that were reserved for it.",
             "The content of its spaces is lost. Ends with 0, too, if there is no cluster."
         },
         mixinStandardHelpOptions = true)

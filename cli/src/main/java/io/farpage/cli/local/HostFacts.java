@@ -132,7 +132,8 @@ record HostFacts(
 
     private Obstacle noMemory(Plan plan, MemoryHeadroom left) {
         return new Obstacle(
-                "the cluster needs %d MiB of memory (a pool of %d MiB for each of %d agents, %d processes of about %d MiB each), %d MiB are left (%s), and %d free hugepages"
+                ("the cluster needs %d MiB of memory (a pool of %d MiB for each of %d agents, %d processes of about %d"
+                                + " MiB each), %d MiB are left (%s), and %d free hugepages")
                         .formatted(
                                 mebibytes(needed(plan, 0)),
                                 mebibytes(plan.hugepagesOfEach() * PAGE),

@@ -171,7 +171,8 @@ final class StateFolder {
             return Optional.of(Json.LENIENT.readValue(Files.readString(record), Kept.class));
         } catch (JacksonException e) {
             throw new LocalClusterException(
-                    "%s cannot be read: %s; end the cluster's processes, lower nr_hugepages and delete the folder by hand"
+                    ("%s cannot be read: %s; end the cluster's processes, lower nr_hugepages and delete the folder by"
+                                    + " hand")
                             .formatted(record, e.getOriginalMessage()),
                     e);
         }

@@ -24,9 +24,9 @@ import picocli.CommandLine.Spec;
         name = "up",
         description = {
             "Starts a coordinator and agents on this host, and a guest if wanted; they run until 'farpage down'.",
-            "Looks first whether this host has what the cluster needs, and if not names everything that is missing, with the fix, and starts"
-                    + " nothing. If the cluster runs already it says so; what a crash has left is ended first. Across hosts, 'coordinator up INVENTORY'"
-                    + " forms a cluster."
+            "Looks first whether this host has what the cluster needs, and if not names everything that is missing,"
+                    + " with the fix, and starts nothing. If the cluster runs already it says so; what a crash has left"
+                    + " is ended first. Across hosts, 'coordinator up INVENTORY' forms a cluster."
         },
         mixinStandardHelpOptions = true)
 public final class UpCommand implements Callable<Integer> {

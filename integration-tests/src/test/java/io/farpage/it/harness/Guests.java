@@ -33,7 +33,8 @@ public final class Guests {
     /** Makes ready for a guest with pages of a given size. */
     public void attach(String space, Path socket, long bytes, long localBytes, int pageSize) {
         String body = """
-                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["%s"], "localBytes": %d}""".formatted(socket, bytes, pageSize, home, localBytes);
+                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, \
+                "homes": ["%s"], "localBytes": %d}""".formatted(socket, bytes, pageSize, home, localBytes);
         tryAttach(space, body).expect(200);
     }
 

@@ -25,7 +25,8 @@ public final class HttpAttempts {
     private static final Duration SOON = Duration.ofSeconds(25);
     private static final String SPACE = "{\"name\":\"x\",\"sizeBytes\":8192}";
     private static final String POST =
-            "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n";
+            "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: %d\r\n\r\n";
     private static final byte[] CLIENT_HELLO = {0x16, 3, 1, 0x02, 0, 1, 0, 1, (byte) 0xfc, 3, 3, 0};
     private static final int ACCEPTED_BEFORE_COUNTED = 16;
     private static final int NOBODY = 65_534;
@@ -173,7 +174,9 @@ public final class HttpAttempts {
         add(at, "memory of a space not complete", () -> {
             try (Stranger slow = door.knock()) {
                 return statusOf(slow.say(
-                                "PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\nContent-Length: 65536\r\n\r\n"
+                                ("PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r\nHost: localhost\r\n"
+                                                + "Content-Type: application/octet-stream\r\n"
+                                                + "Content-Length: 65536\r\n\r\n")
                                         .formatted(at.ordinal()))
                         .dribble(new byte[1])
                         .untilItEnds(SOON));

@@ -21,7 +21,8 @@ public final class RawHttp {
     public static Answer send(Rest rest, String method, String path, String body) {
         return exchange(
                 rest,
-                "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                ("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                + "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s")
                         .formatted(method, path, body.length(), body));
     }
 

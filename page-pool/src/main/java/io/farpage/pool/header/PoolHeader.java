@@ -16,8 +16,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32C;
 
 /**
- * The contents of the first page of a pool. Each agent writes it before it registers the page and never again; a peer READs it
- * into its own memory when a link comes up, and refuses the link if it differs from what the coordinator published.
+ * The contents of the first page of a pool. An agent writes the header once, before it registers the page. A peer READs
+ * it into its own memory when a link comes up, and refuses the link if it differs from what the coordinator published.
  *
  * <p>Fixed layout, little-endian, {@value #BYTES} bytes; the rest of the page is zero and means nothing:
  *

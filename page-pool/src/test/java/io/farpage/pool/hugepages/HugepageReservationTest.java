@@ -91,8 +91,9 @@ class HugepageReservationTest {
             assertEquals(0, reservation.borrowed());
             assertEquals(10, kernel.configured());
             assertEquals(
-                    "of 8 more hugepages of 1 GiB the kernel could make 2: memory is short or fragmented; free some, run: "
-                            + "echo 1 > /proc/sys/vm/compact_memory, or reserve at boot: hugepagesz=1G hugepages=18",
+                    "of 8 more hugepages of 1 GiB the kernel could make 2: memory is short or fragmented; free some,"
+                            + " run: echo 1 > /proc/sys/vm/compact_memory, or reserve at boot: hugepagesz=1G"
+                            + " hugepages=18",
                     reservation.description());
         }
     }

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Descriptors to wait for together, made once and waited for again and again (poll(2)). Used by one thread at a time; waiting
- * allocates nothing.
+ * A set of descriptors to wait for with poll(2). It is made once and waited on repeatedly, by one thread at a time.
+ * Waiting allocates nothing.
  *
  * <pre>{@code struct pollfd { int fd; short events; short revents; };}</pre>
  */

@@ -77,11 +77,11 @@ final class Structs {
      *     char fw_ver[64]; __be64 node_guid; __be64 sys_image_guid; uint64_t max_mr_size; uint64_t page_size_cap;
      *     uint32_t vendor_id; uint32_t vendor_part_id; uint32_t hw_ver; int max_qp; int max_qp_wr;
      *     unsigned int device_cap_flags; int max_sge; int max_sge_rd; int max_cq; int max_cqe; int max_mr; int max_pd;
-     *     int max_qp_rd_atom; int max_ee_rd_atom; int max_res_rd_atom; int max_qp_init_rd_atom; int max_ee_init_rd_atom;
-     *     enum ibv_atomic_cap atomic_cap; int max_ee; int max_rdd; int max_mw; int max_raw_ipv6_qp; int max_raw_ethy_qp;
-     *     int max_mcast_grp; int max_mcast_qp_attach; int max_total_mcast_qp_attach; int max_ah; int max_fmr;
-     *     int max_map_per_fmr; int max_srq; int max_srq_wr; int max_srq_sge; uint16_t max_pkeys;
-     *     uint8_t local_ca_ack_delay; uint8_t phys_port_cnt;
+     *     int max_qp_rd_atom; int max_ee_rd_atom; int max_res_rd_atom; int max_qp_init_rd_atom;
+     *     int max_ee_init_rd_atom; enum ibv_atomic_cap atomic_cap; int max_ee; int max_rdd; int max_mw;
+     *     int max_raw_ipv6_qp; int max_raw_ethy_qp; int max_mcast_grp; int max_mcast_qp_attach;
+     *     int max_total_mcast_qp_attach; int max_ah; int max_fmr; int max_map_per_fmr; int max_srq;
+     *     int max_srq_wr; int max_srq_sge; uint16_t max_pkeys; uint8_t local_ca_ack_delay; uint8_t phys_port_cnt;
      * };
      * }</pre>
      */
@@ -138,11 +138,11 @@ final class Structs {
     /**
      * <pre>{@code
      * struct ibv_port_attr {
-     *     enum ibv_port_state state; enum ibv_mtu max_mtu; enum ibv_mtu active_mtu; int gid_tbl_len; uint32_t port_cap_flags;
-     *     uint32_t max_msg_sz; uint32_t bad_pkey_cntr; uint32_t qkey_viol_cntr; uint16_t pkey_tbl_len; uint16_t lid;
-     *     uint16_t sm_lid; uint8_t lmc; uint8_t max_vl_num; uint8_t sm_sl; uint8_t subnet_timeout; uint8_t init_type_reply;
-     *     uint8_t active_width; uint8_t active_speed; uint8_t phys_state; uint8_t link_layer; uint8_t flags;
-     *     uint16_t port_cap_flags2;
+     *     enum ibv_port_state state; enum ibv_mtu max_mtu; enum ibv_mtu active_mtu; int gid_tbl_len;
+     *     uint32_t port_cap_flags; uint32_t max_msg_sz; uint32_t bad_pkey_cntr; uint32_t qkey_viol_cntr;
+     *     uint16_t pkey_tbl_len; uint16_t lid; uint16_t sm_lid; uint8_t lmc; uint8_t max_vl_num; uint8_t sm_sl;
+     *     uint8_t subnet_timeout; uint8_t init_type_reply; uint8_t active_width; uint8_t active_speed;
+     *     uint8_t phys_state; uint8_t link_layer; uint8_t flags; uint16_t port_cap_flags2;
      * };
      * }</pre>
      */
@@ -245,9 +245,9 @@ final class Structs {
     /**
      * <pre>{@code
      * struct ibv_qp {
-     *     struct ibv_context *context; void *qp_context; struct ibv_pd *pd; struct ibv_cq *send_cq; struct ibv_cq *recv_cq;
-     *     struct ibv_srq *srq; uint32_t handle; uint32_t qp_num; enum ibv_qp_state state; enum ibv_qp_type qp_type;
-     *     pthread_mutex_t mutex; pthread_cond_t cond; uint32_t events_completed;
+     *     struct ibv_context *context; void *qp_context; struct ibv_pd *pd; struct ibv_cq *send_cq;
+     *     struct ibv_cq *recv_cq; struct ibv_srq *srq; uint32_t handle; uint32_t qp_num; enum ibv_qp_state state;
+     *     enum ibv_qp_type qp_type; pthread_mutex_t mutex; pthread_cond_t cond; uint32_t events_completed;
      * };
      * }</pre>
      */
@@ -265,7 +265,8 @@ final class Structs {
     /**
      * <pre>{@code
      * struct ibv_qp_cap {
-     *     uint32_t max_send_wr; uint32_t max_recv_wr; uint32_t max_send_sge; uint32_t max_recv_sge; uint32_t max_inline_data;
+     *     uint32_t max_send_wr; uint32_t max_recv_wr; uint32_t max_send_sge; uint32_t max_recv_sge;
+     *     uint32_t max_inline_data;
      * };
      * struct ibv_qp_init_attr {
      *     void *qp_context; struct ibv_cq *send_cq; struct ibv_cq *recv_cq; struct ibv_srq *srq; struct ibv_qp_cap cap;

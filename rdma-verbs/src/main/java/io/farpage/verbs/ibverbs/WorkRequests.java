@@ -136,8 +136,8 @@ final class WorkRequests {
      * <pre>{@code
      * struct ibv_wc {
      *     uint64_t wr_id; enum ibv_wc_status status; enum ibv_wc_opcode opcode; uint32_t vendor_err; uint32_t byte_len;
-     *     union { __be32 imm_data; uint32_t invalidated_rkey; }; uint32_t qp_num; uint32_t src_qp; unsigned int wc_flags;
-     *     uint16_t pkey_index; uint16_t slid; uint8_t sl; uint8_t dlid_path_bits;
+     *     union { __be32 imm_data; uint32_t invalidated_rkey; }; uint32_t qp_num; uint32_t src_qp;
+     *     unsigned int wc_flags; uint16_t pkey_index; uint16_t slid; uint8_t sl; uint8_t dlid_path_bits;
      * };
      * }</pre>
      */

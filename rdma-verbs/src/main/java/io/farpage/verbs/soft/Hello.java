@@ -20,7 +20,8 @@ import java.util.Optional;
  * @param maxRdAtomic READs and atomics that the caller will have in flight
  * @param rnrRetry how often the caller would retry when there is no receive; 7 is for ever
  * @param mtu code of the caller's path MTU
- * @param proves whether both sides are to prove that they hold the link's secret; the caller's nonce follows the hello then
+ * @param proves whether both sides must prove that they hold the link's secret; if so, the caller's nonce follows the
+ *     hello
  * @param encrypts whether the caller requires encryption, which takes a proof
  */
 record Hello(

@@ -9,7 +9,8 @@ import java.util.Optional;
  * The answer to a {@link Hello}.
  *
  * <pre>
- * 0 magic u32 | 4 version u16 | 6 verdict u16 | 8 qpn u32 | 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 flags u8
+ *  0 magic u32 | 4 version u16 | 6 verdict u16 | 8 qpn u32
+ * 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 flags u8
  * </pre>
  *
  * @param verdict accepted, or why not
@@ -35,7 +36,8 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         /** The queue pair has a connection from its peer already. */
         BUSY,
         /**
-         * Not an end: the responder's nonce and its proof follow this reply, and the caller is to send its own proof.
+         * The handshake continues: the responder's nonce and proof follow this reply, and the caller must send its own
+         * proof.
          */
         PROVE,
         /**

@@ -110,7 +110,8 @@ final class QpLifecycle {
         if (state == QpState.INIT && requiresEncryption() && proofs.isEmpty()) {
             throw new VerbsException(
                     "modify_qp(INIT→RTR) on " + init
-                            + ": EINVAL; its device encrypts every connection, which takes a secret: require a proof first",
+                            + ": EINVAL; its device encrypts every connection, which takes a secret: require a proof"
+                            + " first",
                     EINVAL);
         }
         requireMove(QpState.RTR);

@@ -56,7 +56,8 @@ public abstract class ForgedAccessContract {
             }
             double seconds = (System.nanoTime() - start) / 1e9;
             System.out.printf(
-                    "forged accesses: %d, 0 bytes read or written, %d rightful WRITEs and READs between them, %.0f s, %s, statuses %s, %d events, seed %d%n",
+                    "forged accesses: %d, 0 bytes read or written, %d rightful WRITEs and READs between them, %.0f s,"
+                            + " %s, statuses %s, %d events, seed %d%n",
                     attack.drawn, attack.rightful, seconds, attack.reasons, attack.statuses, attack.events, seed);
         } catch (AssertionError e) {
             throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);

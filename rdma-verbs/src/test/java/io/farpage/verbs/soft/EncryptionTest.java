@@ -189,7 +189,8 @@ final class EncryptionTest {
             VerbsException refused = assertThrows(VerbsException.class, () -> node.modifyToRtr(node.endpoint()));
             assertEquals(
                     "modify_qp(INIT→RTR) on " + node
-                            + ": EINVAL; its device encrypts every connection, which takes a secret: require a proof first",
+                            + ": EINVAL; its device encrypts every connection, which takes a secret: require a proof"
+                            + " first",
                     refused.getMessage());
         }
     }

@@ -30,8 +30,12 @@ import java.util.List;
 /**
  * Times 4 KiB READs between two processes, for comparison with a C program of the same shape.
  *
- * <p>{@code java -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED -cp … io.farpage.verbs.soft.ReadProbe spin|block depth seconds cpu serverCpu}
- * prints one line: p50, p99, maximum in µs at depth 1, or pages per second beyond.
+ * <pre>{@code
+ * java -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED -cp … io.farpage.verbs.soft.ReadProbe \
+ *     spin|block depth seconds cpu serverCpu
+ * }</pre>
+ *
+ * Prints one line: p50, p99 and maximum in µs at depth 1, pages per second at a greater depth.
  */
 final class ReadProbe {
     private static final int PAGE = 4096;

@@ -13,10 +13,10 @@ import java.nio.ByteOrder;
  *   word(i)            = x(i) ^ (x(i) &gt;&gt;&gt; 32)      64 bits, little endian, at byte 8 * i
  * </pre>
  *
- * <p>Arithmetic is modulo 2<sup>64</sup> and {@code mix} is the finaliser of SplitMix64. Within one page no word repeats,
- * and for one seed no two pages start alike, so that a page from elsewhere, a shifted one and a torn one all show. Only
- * the origin takes multiplications: the loops are add, shift and xor, which the JIT vectorises, because a check slower
- * than the fetch would measure itself.
+ * <p>Arithmetic is modulo 2<sup>64</sup> and {@code mix} is the finaliser of SplitMix64. Within one page no word
+ * repeats, and for one seed no two pages start alike, so the check detects a wrong, a shifted and a torn page. Only the
+ * origin takes multiplications: the loops are add, shift and xor, which the JIT vectorises, because a check slower than
+ * the fetch would dominate the measurement.
  *
  * <p>Sizes are in bytes and multiples of 8. Stateless, so safe from any thread. The C twin is {@code page_content.h}.
  */

@@ -26,8 +26,8 @@ import tools.jackson.databind.json.JsonMapper;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Reads, writes, zeroes and discards pages that an agent serves, in random order, and compares every page it reads"
-                        + " with a shadow copy. Prints its seed, and one line of JSON.")
+                "Reads, writes, zeroes and discards pages that an agent serves, in random order, and compares every"
+                        + " page it reads with a shadow copy. Prints its seed, and one line of JSON.")
 public final class StressCommand implements Callable<Integer> {
     private static final int WRONG = 1;
 
@@ -50,7 +50,8 @@ public final class StressCommand implements Callable<Integer> {
             names = "--rate",
             defaultValue = "0",
             description =
-                    "Operations a second of all threads together, 0 for as many as there can be (default: ${DEFAULT-VALUE})")
+                    "Operations a second of all threads together, 0 for as many as there can be"
+                            + " (default: ${DEFAULT-VALUE})")
     private long rate;
 
     @Option(names = "--seed", description = "Seed of the operations (default: random, and printed)")

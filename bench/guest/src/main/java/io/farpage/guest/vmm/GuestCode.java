@@ -30,8 +30,8 @@ import io.farpage.guest.vmm.Assembler.Label;
  * hlt();
  * }
  *
- * <p>RSI holds the page's number within the range, RDI the word's address, R9 where the walk is, R10 pages visited, R11 mismatches,
- * R12 and R13 the first of them.
+ * <p>RSI holds the page's number within the range, RDI the word's address, R9 the position of the walk, R10 the pages
+ * visited, R11 the mismatches, R12 and R13 the first mismatch.
  */
 final class GuestCode {
     /** Where the guest reports, each value as two halves of 32 bits, the low one at the even port. */

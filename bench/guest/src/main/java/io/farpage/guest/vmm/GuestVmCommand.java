@@ -15,8 +15,8 @@ import tools.jackson.databind.json.JsonMapper;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Runs a small guest on KVM that touches and checks every page of its RAM, in local memory or in remote memory that an"
-                        + " agent serves. Prints one line of JSON.")
+                "Runs a small guest on KVM that touches and checks every page of its RAM, in local memory or in remote"
+                        + " memory that an agent serves. Prints one line of JSON.")
 public final class GuestVmCommand implements Callable<Integer> {
     private static final int WRONG = 1;
 
@@ -43,8 +43,8 @@ public final class GuestVmCommand implements Callable<Integer> {
             split = ",",
             defaultValue = "zeros,write,read,modify,read",
             description =
-                    "What is done with all pages, one after another: zeros (expects them), write, read (expects what was"
-                            + " written), modify (expects, then writes) (default: ${DEFAULT-VALUE})")
+                    "What is done with all pages, one after another: zeros (expects them), write, read (expects what"
+                            + " was written), modify (expects, then writes) (default: ${DEFAULT-VALUE})")
     private List<Pass> passes = List.of();
 
     @Option(

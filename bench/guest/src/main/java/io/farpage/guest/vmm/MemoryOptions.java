@@ -21,7 +21,8 @@ public final class MemoryOptions {
             names = "--memory",
             converter = ByteSize.class,
             description =
-                    "Size of the memory, in whole pages (guest-vm: up to 32GiB, default 64MiB; stress: up to 1GiB, default 16MiB)")
+                    "Size of the memory, in whole pages (guest-vm: up to 32GiB, default 64MiB; stress: up to 1GiB,"
+                            + " default 16MiB)")
     private @Nullable Long memory;
 
     @Option(
@@ -35,7 +36,8 @@ public final class MemoryOptions {
             names = "--pagers",
             defaultValue = "1",
             description =
-                    "Parts of the memory, each with a pager of its own in the agent, 1 to 16 (default: ${DEFAULT-VALUE})")
+                    "Parts of the memory, each with a pager of its own in the agent, 1 to 16"
+                            + " (default: ${DEFAULT-VALUE})")
     private int pagers;
 
     @Option(

@@ -59,7 +59,8 @@ final class Deadline {
     String describe() {
         return String.format(
                 Locale.ROOT,
-                "%s: not within %.1f s of a quiet machine; waited %.1f s, which count as %.1f s: a thread got at least %.0f%% of a CPU, at last %.0f%%; CPU pressure %s",
+                "%s: not within %.1f s of a quiet machine; waited %.1f s, which count as %.1f s: a thread got at least"
+                        + " %.0f%% of a CPU, at last %.0f%%; CPU pressure %s",
                 what,
                 quiet.toNanos() / 1e9,
                 waitedNanos() / 1e9,

@@ -111,8 +111,8 @@ class DeadlineTest {
         Deadline deadline = tenSeconds(new Reading(0, 0.5, OptionalDouble.of(0.2)));
         deadline.onReading(new Reading(30 * SECOND, 0.4, OptionalDouble.of(0.1)));
         assertEquals(
-                "the port: not within 10.0 s of a quiet machine; waited 30.0 s, which count as 12.0 s: a thread got at least 40% of a CPU, at last 40%;"
-                        + " CPU pressure at most 20%, at last 10%",
+                "the port: not within 10.0 s of a quiet machine; waited 30.0 s, which count as 12.0 s: a thread got at"
+                        + " least 40% of a CPU, at last 40%; CPU pressure at most 20%, at last 10%",
                 deadline.describe());
     }
 

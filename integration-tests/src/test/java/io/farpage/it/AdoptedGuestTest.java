@@ -46,7 +46,7 @@ class AdoptedGuestTest {
 
     /** Fewer hugepages than the guest has: what the successor asks about must not take any. */
     @Test
-    void shouldGoOnWithAGuestOnHugepagesWhenTheAgentIsKilledAndStartedAgain() throws Exception {
+    void shouldGoOnWithAGuestOnHugepagesWhenItsAgentRestarts() throws Exception {
         runOnHugepages(1, List.of("b"), 2);
     }
 
@@ -59,13 +59,13 @@ class AdoptedGuestTest {
 
     @Test
     @Tag("soak")
-    void shouldShowAGuestOnHugepagesNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
+    void shouldShowNoWrongHugepageWhenTheAgentIsKilledManyTimes() throws Exception {
         runOnHugepages(KILLS, List.of("b", "a"), 3);
     }
 
     @Test
     @Tag("soak")
-    void shouldShowAGuestThatMovesItsMemoryNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
+    void shouldShowAMovingGuestNoWrongPageWhenItsAgentIsKilledOften() throws Exception {
         run(Ram.MOVING, KILLS, List.of("b", "a"), 3);
     }
 

@@ -114,7 +114,7 @@ class AdoptedMirroredGuestTest {
     @Test
     @Tag("soak")
     @Timeout(900)
-    void shouldShowTheGuestNoWrongPageWhenItsAgentAndHomesAreKilledManyTimes() throws Exception {
+    void shouldShowNoWrongPageWhenAgentAndHomesAreKilledManyTimes() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
         SplittableRandom random = new SplittableRandom(seed);

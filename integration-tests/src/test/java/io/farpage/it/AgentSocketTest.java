@@ -154,7 +154,7 @@ class AgentSocketTest {
     }
 
     @Test
-    void shouldStartOverTheSocketOfAKilledAgentAndNotOverThatOfALiveOne() throws Exception {
+    void shouldReplaceTheSocketOfAKilledAgentButNotOfALiveOne() throws Exception {
         ChildJvm first = agent("a");
         awaitServing(first);
         ChildJvm second = agent("other", directory.resolve("a.sock"));

@@ -82,7 +82,7 @@ class AttachmentLeakTest {
     }
 
     @Test
-    void shouldEitherDetachAGuestOrServeItWhenItsHandoffComesAtTheSameTime() throws Exception {
+    void shouldDetachOrServeAGuestWhenItsHandoffRacesTheDetachment() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
         SplittableRandom random = new SplittableRandom(seed);

@@ -124,7 +124,7 @@ class ChangingRamTest {
 
     /** The removal takes several turns of the pager, between which nothing of what it covers may come back. */
     @Test
-    void shouldFindZerosAndThenWhatIsWrittenWhenAllPagesAreRemovedAtOnce() throws Exception {
+    void shouldReadZerosAndThenWritesWhenAllPagesAreRemovedAtOnce() throws Exception {
         space = "remove";
         int pages = 60_000;
         cluster.makeSpace(space, pages, 4096, "b");

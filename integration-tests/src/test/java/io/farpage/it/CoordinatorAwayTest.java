@@ -124,7 +124,7 @@ class CoordinatorAwayTest {
 
     @Test
     @Order(3)
-    void shouldServeWhatItServesAndObeyNoCoordinatorThatLostItsStoreUntilTheStoreIsBack() throws Exception {
+    void shouldServeButNotObeyACoordinatorUntilItsStoreIsBack() throws Exception {
         fill("remembered", 3);
         String before = cluster.incarnation("b");
         Path kept = cluster.directory().resolve("kept-store");

@@ -69,7 +69,7 @@ class DashboardTest {
     }
 
     @Test
-    void shouldShowAllNodesAndWhatChangesWithoutAComplaintOfTheBrowser() throws CoordinatorException, IOException {
+    void shouldShowNodesAndChangesWithoutAComplaintOfTheBrowser() throws CoordinatorException, IOException {
         open();
         assertEquals(
                 3,

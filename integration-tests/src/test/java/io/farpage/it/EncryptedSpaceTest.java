@@ -137,7 +137,7 @@ class EncryptedSpaceTest {
     }
 
     @Test
-    void shouldKeepAGuestsPagesRightUnderEvictionPressureAndSecretFromTheirHome() throws Exception {
+    void shouldKeepPagesRightAndSecretUnderEvictionPressure() throws Exception {
         guests.tryAttach("sealed", request("")).expect(200);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES);
                 HomeMemory home = HomeMemory.open(cluster, "b", "sealed")) {

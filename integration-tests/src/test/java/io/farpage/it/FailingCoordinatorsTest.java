@@ -59,7 +59,7 @@ class FailingCoordinatorsTest {
 
     @Test
     @Timeout(7200)
-    void shouldLoseNothingThatWasAcknowledgedWhenCoordinatorsAndEtcdFail() throws Exception {
+    void shouldLoseNoAcknowledgedChangeWhenCoordinatorsAndEtcdFail() throws Exception {
         SharedCluster.missing().ifPresent(reason -> assumeTrue(false, reason));
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
         try (SharedCluster cluster = new SharedCluster(directory, "a", "b", "c")) {

@@ -62,7 +62,7 @@ class FaultsTest {
     }
 
     @Test
-    void shouldAnswerWithinTheDeadlineWhenHomeIsKilledAndRecoverWhenItReturns() throws Exception {
+    void shouldAnswerInTimeWhenHomeIsKilledAndRecoverWhenItReturns() throws Exception {
         AgentProcess a = cluster.process("a");
         fill("killed", 1);
         String before = cluster.incarnation("b");
@@ -100,7 +100,7 @@ class FaultsTest {
 
     @Test
     @Tag("soak")
-    void shouldAnswerWithinTheDeadlineWhileHomeIsStoppedAndRecoverWhenItGoesOn() throws Exception {
+    void shouldAnswerInTimeWhileHomeIsStoppedAndRecoverAfterwards() throws Exception {
         AgentProcess a = cluster.process("a");
         fill("stopped", 3);
         try (Load load = Load.start(a, "stopped", PAGES, 4096, 3, READERS)) {

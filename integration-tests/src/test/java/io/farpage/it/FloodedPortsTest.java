@@ -315,7 +315,7 @@ class FloodedPortsTest {
     @Tag("soak")
     @ParameterizedTest
     @EnumSource
-    void shouldServeOthersAsBeforeWhileConnectionsOfAStrangerMeetTheirDeadlines(Door door) throws Exception {
+    void shouldServeOthersWhileAStrangersConnectionsMeetDeadlines(Door door) throws Exception {
         flood(door, Duration.ofMillis(Soak.part(6_000)));
     }
 

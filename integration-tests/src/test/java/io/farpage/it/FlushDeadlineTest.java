@@ -68,7 +68,7 @@ class FlushDeadlineTest {
     }
 
     @Test
-    void shouldKeepTheMemoryFileUntilTheDeadlineAndThenTearTheSpaceWhenTheHomeIsStopped() throws Exception {
+    void shouldTearTheSpaceAtTheDeadlineWhenTheHomeIsStopped() throws Exception {
         endGuestWithout(ChildJvm::stop);
         cluster.process("b").process().resume();
         assertAttachedByForceOnly();
@@ -84,7 +84,7 @@ class FlushDeadlineTest {
     }
 
     @Test
-    void shouldKeepTheMemoryFileUntilTheDeadlineAndThenTearTheSpaceWhenTheHomeIsKilled() throws Exception {
+    void shouldTearTheSpaceAtTheDeadlineWhenTheHomeIsKilled() throws Exception {
         endGuestWithout(ChildJvm::kill);
         assertAttachedByForceOnly();
     }

@@ -37,7 +37,7 @@ class ForeignVmmTest {
     /** For ten minutes. */
     @Test
     @Timeout(value = 1, unit = java.util.concurrent.TimeUnit.HOURS)
-    void shouldFindNoDifferenceForLongWhenTheCoordinatorIsKilledAndTheHomeStops() throws Exception {
+    void shouldFindNoDifferenceForLongWhenCoordinatorAndHomeFail() throws Exception {
         run(Soak.part(600), Long.getLong("farpage.seed", System.nanoTime()));
     }
 

@@ -64,7 +64,7 @@ final class GrantedAccessTest {
     }
 
     @Test
-    void shouldReachOneSpaceAndNothingOutsideOfItWithTheKeyOfThatSpace(Cluster cluster) throws Exception {
+    void shouldReachNothingOutsideOfASpaceWithTheKeyOfThatSpace(Cluster cluster) throws Exception {
         long before = makeSpace(cluster, "granted-before", 1);
         long mine = makeSpace(cluster, "granted", 2);
         long behind = makeSpace(cluster, "granted-behind", 3);
@@ -150,7 +150,7 @@ final class GrantedAccessTest {
     }
 
     @Test
-    void shouldReadNothingThatIsWrittenAfterTheDetachmentWhileReadsAreUnderWay(Cluster cluster) throws Exception {
+    void shouldReadNoWriteAfterTheDetachmentWhileReadsAreUnderWay(Cluster cluster) throws Exception {
         long space = makeSpace(cluster, "under-way", 5);
         CoordinatorClient client = cluster.client();
         try (ForeignNode node = new ForeignNode(client, "z-under-way")) {

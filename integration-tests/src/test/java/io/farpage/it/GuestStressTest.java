@@ -109,7 +109,7 @@ class GuestStressTest {
 
     @Test
     @Tag("soak")
-    void shouldNeverHaveMoreResidentThanTheLimitOfAllPagersTogetherForAWhile() throws Exception {
+    void shouldKeepAllPagersTogetherWithinTheLimitForAWhile() throws Exception {
         watchTheLimit(60_000, 5);
     }
 
@@ -150,14 +150,14 @@ class GuestStressTest {
     @Test
     @Tag("soak")
     @Tag("long")
-    void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
+    void shouldFindNoDifferenceWhenHomeStallsAndCoordinatorDies() throws Exception {
         standStill(2, Math.max(150_000, Soak.part(399_999)));
     }
 
     @Test
     @Tag("soak")
     @Tag("long")
-    void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDiesOnce() throws Exception {
+    void shouldFindNoDifferenceWhenHomeStallsAndCoordinatorDiesOnce() throws Exception {
         standStill(1, 150_000);
     }
 

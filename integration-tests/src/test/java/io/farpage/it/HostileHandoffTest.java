@@ -77,7 +77,7 @@ class HostileHandoffTest {
     @NeedsUserfaultfd
     @ParameterizedTest
     @ValueSource(strings = {"null", "[null]", "[[]]", "[{}]", "{}", "0", "\"]\"", "[{\"size\":null}]"})
-    void shouldRefuseAMessageThatIsJsonButNoMemoryLayoutAndServeTheNext(String message) {
+    void shouldRefuseJsonThatIsNotAMemoryLayoutAndServeTheNext(String message) {
         guests.attach("nonsense", socket(), BYTES, BYTES);
         try {
             String answer = sendAndReadAnswer(message);
@@ -134,7 +134,7 @@ class HostileHandoffTest {
     }
 
     @Test
-    void shouldRefuseASocketWhoseListenerIsFullAndAttachOthersMeanwhile() {
+    void shouldRefuseASocketWithAFullListenerWhileOthersAttach() {
         int listener = Sockets.openUnix(errno);
         List<Integer> waiting = new ArrayList<>();
         try {

@@ -238,7 +238,7 @@ class HostileVmmTest {
 
     @Test
     @Tag("soak")
-    void shouldServeAnotherGuestWhenVmmsWithOnePagerAreKilledDuringFaults() {
+    void shouldServeAnotherGuestWhenVmmsWithOnePagerDieDuringFaults() {
         killAmidFaults(1);
     }
 

@@ -219,7 +219,7 @@ class HugepageGuestTest {
      */
     @Test
     @Tag("soak")
-    void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {
+    void shouldEvictWhenHugepagesAndStagingFramesRunOut() {
         // Staging memory for two pages.
         cluster.openAgent("c", Map.of("pool.staging", "4MiB"));
         cluster.awaitAllLinks();

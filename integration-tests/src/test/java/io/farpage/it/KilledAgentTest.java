@@ -58,12 +58,12 @@ class KilledAgentTest {
 
     /** Every page is in the memory file in its newest version, or is not there and its home has the newest version. */
     @Test
-    void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWhenTheAgentIsKilled() throws Exception {
+    void shouldLeaveEveryPageInFileOrAtHomeWhenTheAgentIsKilled() throws Exception {
         killAgents(1);
     }
 
     @Test
-    void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
+    void shouldLeaveEveryPageInFileOrAtHomeWhenAgentsAreKilledOften() throws Exception {
         killAgents(Soak.part(5));
     }
 

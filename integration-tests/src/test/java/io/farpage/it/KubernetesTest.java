@@ -52,7 +52,7 @@ class KubernetesTest {
     }
 
     @Test
-    void shouldHaveNoFieldThatKubernetesDoesNotKnowAndLackNoneThatItRequires() throws IOException {
+    void shouldHaveAllRequiredAndNoUnknownKubernetesFields() throws IOException {
         for (Path file : files()) {
             for (JsonObject object : Manifests.read(file)) {
                 Manifests.validate(object);

@@ -62,7 +62,7 @@ class LinkChurnTest {
     }
 
     @Test
-    void shouldAlwaysEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
+    void shouldEndInOneLinkAndLeakNothingWhenBothSidesStartAtOnce() throws Exception {
         churn(120);
     }
 

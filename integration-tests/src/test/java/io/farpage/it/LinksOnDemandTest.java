@@ -116,7 +116,7 @@ class LinksOnDemandTest {
     }
 
     @Test
-    void shouldLinkWithTheHomeOfAPageWithinTheDeadlineOfItsFetchAndWithNoOtherNode() throws Exception {
+    void shouldLinkOnlyWithTheHomeOfAPageInTimeForItsFetch() throws Exception {
         start(DEMAND, "a", "b", "c");
         assertEquals(List.of(), links());
 

@@ -136,7 +136,7 @@ class LocalClusterTest {
     }
 
     @Test
-    void shouldTellAnOrdinaryUserAllThatIsMissingBeforeItStartsAnything() throws Exception {
+    void shouldTellAnOrdinaryUserAllThatIsMissingBeforeAnyStart() throws Exception {
         assumeTrue(System.getProperty("user.name").equals("root"), "only root can become another user");
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/setpriv")), "setpriv (package util-linux) is missing");
         assumeTrue(
@@ -217,7 +217,7 @@ class LocalClusterTest {
     @Test
     @Tag("soak")
     @NeedsUserfaultfd
-    void shouldRunAGuestOnRemoteMemoryAndLeaveNothingThoughAnAgentWasKilled() throws Exception {
+    void shouldRunAGuestAndLeaveNothingThoughAnAgentWasKilled() throws Exception {
         boolean given = false;
         for (int attempt = 0; attempt < ATTEMPTS && !given; attempt++) {
             long before = hugepages();

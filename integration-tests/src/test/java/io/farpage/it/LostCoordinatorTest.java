@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 @Tag("long")
 class LostCoordinatorTest extends GuestUnderCoordinators {
     @Test
-    void shouldRebuildADeletedStoreFromWhatAgentsKnowUnderARunningGuest() throws Exception {
+    void shouldRebuildADeletedStoreFromAgentsUnderARunningGuest() throws Exception {
         makeSpace("second", 2);
         makeSpace("deleted", 3);
         cluster.client().deleteSpace("deleted");
@@ -88,7 +88,7 @@ class LostCoordinatorTest extends GuestUnderCoordinators {
     }
 
     @Test
-    void shouldNotObeyAnotherClustersCoordinatorAndResumeWhenTheRightOneIsBack() throws Exception {
+    void shouldObeyNoOtherClustersCoordinatorAndResumeWithItsOwn() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
         List<SpaceExtents> before = extents();
         List<String> incarnations = incarnations();

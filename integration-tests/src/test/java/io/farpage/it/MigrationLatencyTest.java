@@ -166,7 +166,7 @@ class MigrationLatencyTest {
      * rest, and one in which they might move again.
      */
     @Test
-    void shouldMakeReadsFasterByMovingHotExtentsOfOneHomeAndLeaveThemThere() throws Exception {
+    void shouldMakeReadsFasterByMovingHotExtentsAndLeaveThem() throws Exception {
         Optional<String> obstacle = LinkLimit.cannotLimit();
         assumeTrue(obstacle.isEmpty(), obstacle::toString);
         start(true, INTERVAL);

@@ -105,7 +105,7 @@ class MirroredHomesTest {
     }
 
     @Test
-    void shouldMakeTheSpaceOfAGuestWithAsManyHomesAsItsAttachmentAsksFor() throws Exception {
+    void shouldMakeASpaceWithAsManyHomesAsTheAttachmentAsksFor() throws Exception {
         HOMES.forEach(home -> cluster.openAgent(home, SMALL));
         cluster.awaitAllLinks();
         String request = "{\"socket\": \"%s\", \"sizeBytes\": %d, \"replicas\": %d}";

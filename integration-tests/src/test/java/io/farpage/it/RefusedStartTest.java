@@ -152,7 +152,7 @@ class RefusedStartTest {
     }
 
     @Test
-    void shouldRefuseCpusThatAreNotOneForEachShardAndHeadersThatDoNotFit() {
+    void shouldRefuseCpusThatDoNotMatchShardsAndHeadersThatDoNotFit() {
         refused(
                 refusal("shard.count=2", "shard.cpu=1"),
                 "shard.cpu names 1 CPUs, [1], but shard.count is 2; name one for each shard, or leave it out");
@@ -181,7 +181,7 @@ class RefusedStartTest {
 
     @Test
     @Tag("processes")
-    void shouldRefuseAStoreThatAnotherCoordinatorUsesAndOneThatIsNoDirectory(Cluster cluster) throws Exception {
+    void shouldRefuseAStoreThatIsInUseOrIsNotADirectory(Cluster cluster) throws Exception {
         Path store = cluster.coordinator().store();
         refused(
                 lines(coordinatorProcess("--set", "store.directory=" + store)),

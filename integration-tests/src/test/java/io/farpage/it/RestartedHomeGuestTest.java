@@ -56,7 +56,7 @@ class RestartedHomeGuestTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldShowTheGuestNoWrongPageWhenItsHomeIsKilledInTheMidstOfWriteBacks(boolean encrypted) throws Exception {
+    void shouldShowNoWrongPageWhenTheHomeIsKilledDuringWriteBacks(boolean encrypted) throws Exception {
         if (encrypted) {
             LibCrypto.Loading library = LibCrypto.load(Optional.empty());
             assumeTrue(library instanceof LibCrypto.Loading.Loaded, library::toString);

@@ -131,7 +131,7 @@ class RestartedHomeTest {
     @Test
     @Tag("soak")
     @Tag("long")
-    void shouldLoseNoAcknowledgedWriteWhenTheHomeIsKilledInTheMidstOfWrites() throws Exception {
+    void shouldLoseNoAcknowledgedWriteWhenHomeIsKilledDuringWrites() throws Exception {
         fill("busy", 1);
         AtomicBoolean stop = new AtomicBoolean();
         AtomicLongArray acknowledged = new AtomicLongArray(PAGES);
@@ -211,7 +211,7 @@ class RestartedHomeTest {
     /** A process that is stopped may go on later: only its end frees the pool. */
     @Test
     @Tag("soak")
-    void shouldNotHandThePoolToASuccessorWhileTheProcessBeforeIsStopped() throws Exception {
+    void shouldNotHandOverThePoolWhileItsProcessIsStopped() throws Exception {
         fill("stopped", 4);
         AgentProcess before = cluster.process("b");
         before.process().stop();
@@ -317,7 +317,7 @@ class RestartedHomeTest {
 
     @Test
     @Tag("soak")
-    void shouldStartWithAnEmptyPoolAfterTheNodeWasTakenOutOfTheCluster() throws Exception {
+    void shouldStartWithAnEmptyPoolAfterTheNodeLeftTheCluster() throws Exception {
         fill("removed", 11);
         cluster.process("b").process().kill();
         String before = cluster.incarnation("b");

@@ -80,7 +80,7 @@ class ShardsTest {
 
     @ParameterizedTest
     @CsvSource({"3, 1", "1, 4"})
-    void shouldMovePagesThroughAllShardsWhenTheNodesHaveDifferentNumbers(int shardsOfA, int shardsOfB) {
+    void shouldMovePagesThroughAllShardsWhenShardCountsDiffer(int shardsOfA, int shardsOfB) {
         requireAllLinksBack(shardsOfA, shardsOfB);
     }
 
@@ -215,7 +215,7 @@ class ShardsTest {
     /** What was here when a guest ended is fetched ahead for the next, however either of them was cut. */
     @NeedsUserfaultfd
     @Test
-    void shouldPrefetchFormerlyResidentPagesWhenTheNumberOfPagersChanges() {
+    void shouldPrefetchResidentPagesWhenTheNumberOfPagersChanges() {
         start(2, 1);
         Guests guests = new Guests(cluster, "a", "b");
         for (int parts : new int[] {2, 3, 1}) {

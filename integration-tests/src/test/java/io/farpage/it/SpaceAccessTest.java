@@ -171,7 +171,7 @@ class SpaceAccessTest {
     }
 
     @Test
-    void shouldLeaveItsSpaceToAGuestWhoseNodeIsTakenOffTheListAndSaySo() throws Exception {
+    void shouldLeaveAGuestItsSpaceAndSaySoWhenItsNodeIsUnlisted() throws Exception {
         create("a,c");
         Guests guests = new Guests(cluster, "a", "b");
         String guest = "{\"socket\": \"%s\", \"localBytes\": 262144}".formatted(directory.resolve("socket"));

@@ -55,7 +55,7 @@ class SpaceLockTest {
 
     @NeedsUserfaultfd
     @Test
-    void shouldRefusePagesImagesAndDeletionByNameAndByIdWhileAGuestRuns() throws Exception {
+    void shouldRefusePagesImagesAndDeletionWhileAGuestRuns() throws Exception {
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("locked", socket(), PAGES * (long) PAGE, LOCAL_PAGES * (long) PAGE);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
@@ -87,7 +87,7 @@ class SpaceLockTest {
     }
 
     @Test
-    void shouldSendSigbusRatherThanZerosWhenTheSpaceOfARunningGuestIsDeletedByForce() throws Exception {
+    void shouldSendSigbusWhenASpaceIsDeletedByForceUnderAGuest() throws Exception {
         SharedRam program = SharedRam.compile(directory);
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("doomed", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);

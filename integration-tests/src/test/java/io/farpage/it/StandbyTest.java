@@ -182,7 +182,7 @@ class StandbyTest {
     }
 
     @Test
-    void shouldGoOnWithTheGuestWhenTheAgentIsUpgradedAndNotHandOverWithoutAStandby() throws Exception {
+    void shouldKeepTheGuestWhenUpgradedAndNotHandOverWithoutStandby() throws Exception {
         try (ShadowedRam ram = guest(2, 5)) {
             awaitOperations(ram, 300);
             refuseToHandOverWithoutAStandby();

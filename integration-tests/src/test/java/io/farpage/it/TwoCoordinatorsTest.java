@@ -61,7 +61,7 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
      * of the spaces.
      */
     @Test
-    void shouldMixNothingUpWhenAgentsAreConfiguredToTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
+    void shouldMixNothingUpWhenTwoCoordinatorsServeCopiesOfAStore() throws Exception {
         List<String> incarnations = incarnations();
         coordinator().process().kill();
         Path second = directory.resolve("second");

@@ -112,7 +112,7 @@ public abstract class PeerLossContract {
     }
 
     @Test
-    void shouldFailReadWhenPeerProcessIsKilledAndThenReachItsSuccessor() throws IOException {
+    void shouldFailReadWhenPeerIsKilledAndThenReachItsSuccessor() throws IOException {
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a())) {
             QueuePair queuePair = a.queuePair(IMPATIENT);

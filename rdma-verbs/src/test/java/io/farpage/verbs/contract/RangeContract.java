@@ -135,7 +135,7 @@ public abstract class RangeContract {
 
     /** The same the other way round: what is in the memory after the revocation stays there. */
     @Test
-    void shouldExecuteNoWriteAfterTheKeyIsRevokedWhileWritesAreUnderWay() {
+    void shouldExecuteNoWriteAfterTheKeyIsRevokedDuringWrites() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             MemoryRegion region = range(pair);
             int rkey = region.rkey();

@@ -70,7 +70,7 @@ final class GidTableTest {
     }
 
     @Test
-    void shouldUseTheBestGidWhileTheChosenOneIsGoneAndNoneIfThereIsNone() {
+    void shouldUseTheBestGidOrNoneWhileTheChosenOneIsGone() {
         GidTable.Entry chosen = entry(1, 1, GidTable.TYPE_ROCE_V2, "::ffff:10.0.0.1");
         List<GidTable.Entry> others = List.of(
                 entry(1, 0, GidTable.TYPE_ROCE_V2, LINK_LOCAL), entry(1, 2, GidTable.TYPE_ROCE_V2, "2001:db8::1"));

@@ -108,7 +108,7 @@ final class StubDeviceTest {
     }
 
     @Test
-    void shouldCloseObjectsAndQueryThePortWhileAnotherThreadRegistersMemory() throws Exception {
+    void shouldCloseAndQueryWhileAnotherThreadRegistersMemory() throws Exception {
         try (ExecutorService threads = Executors.newCachedThreadPool();
                 Arena arena = Arena.ofShared();
                 Device device = library.provider().open(StubLibrary.DEVICE);

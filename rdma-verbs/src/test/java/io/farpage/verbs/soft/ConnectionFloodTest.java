@@ -63,7 +63,7 @@ final class ConnectionFloodTest {
     }
 
     @Test
-    void shouldEndConnectionsOfTheAddressThatHasTheMostWhenThereAreTooMany() throws Exception {
+    void shouldEndConnectionsOfTheMostConnectedAddressWhenTooMany() throws Exception {
         try (Device device = open(new SoftOptions.Admission(128, 8, Duration.ofSeconds(30), 64));
                 Target target = Target.on(device);
                 RawPeer peer = new RawPeer(target.queuePair().endpoint().lid())) {

@@ -219,7 +219,7 @@ final class EncryptionTest {
     }
 
     @Test
-    void shouldServeThePeerAfterACallerThatProvedItselfAndSpokeGarbage() throws IOException {
+    void shouldServeThePeerAfterAProvenCallerSpokeGarbage() throws IOException {
         try (ProvenCaller caller = new ProvenCaller(HASTY)) {
             caller.prove();
             caller.peer.send(new byte[NONCE_AND_HELLO]);

@@ -159,7 +159,7 @@ final class HostilePeerTest {
     }
 
     @Test
-    void shouldDropSilentConnectionsAtTheirDeadlineAndServeOthersMeanwhile() throws IOException {
+    void shouldDropSilentConnectionsInTimeAndServeOthersMeanwhile() throws IOException {
         try (Loopback pair = new Loopback(OPTIONS)) {
             List<RawPeer> silent = new ArrayList<>();
             try {

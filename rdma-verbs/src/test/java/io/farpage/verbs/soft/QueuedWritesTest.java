@@ -53,7 +53,7 @@ final class QueuedWritesTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldExecuteNoWriteThatWaitsInTheSocketWhenTheRespondersQueuePairEnds(End end) throws IOException {
+    void shouldExecuteNoQueuedWriteWhenTheRespondersQueuePairEnds(End end) throws IOException {
         try (Loopback pair = new Loopback(new SoftOptions(
                 Loopback.SMALL_BUFFERS, SoftOptions.DEFAULT.responders(), SoftOptions.DEFAULT.admission()))) {
             CompletionQueue queue = pair.server.createCompletionQueue(256);

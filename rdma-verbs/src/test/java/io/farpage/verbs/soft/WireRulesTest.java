@@ -219,7 +219,7 @@ final class WireRulesTest {
     }
 
     @Test
-    void shouldCloseAConnectionThatSendsRequestsBeforeItsHelloIsAnswered() throws IOException {
+    void shouldCloseAConnectionThatSendsRequestsBeforeTheHelloReply() throws IOException {
         queuePair.modifyToInit();
         try (RawPeer peer = new RawPeer(port())) {
             ByteArrayOutputStream early = new ByteArrayOutputStream();

@@ -22,7 +22,7 @@ final class AssemblerTest {
     private Path directory = Path.of("");
 
     @Test
-    void shouldEncodeEveryInstructionWithEveryRegisterAsTheGnuAssemblerDoes() throws Exception {
+    void shouldEncodeAllInstructionsAndRegistersAsGnuAssemblerDoes() throws Exception {
         for (Register left : Register.values()) {
             for (Register right : Register.values()) {
                 assembler.mov(left, right);

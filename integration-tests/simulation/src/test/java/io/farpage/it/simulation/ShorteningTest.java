@@ -30,7 +30,7 @@ class ShorteningTest {
     }
 
     @Test
-    void shouldKeepTheFaultsWithoutWhichTheSeedDoesNotFailInTheSameWay() {
+    void shouldKeepTheFaultsThatTheFailureOfTheSeedNeeds() {
         String result = new Shortening(this::run, Map.of("seconds", "20", "seed", "7"), TimeUnit.HOURS.toNanos(1))
                 .of(failed("guest g2, page 3: zeros"));
 

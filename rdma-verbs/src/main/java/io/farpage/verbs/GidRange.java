@@ -67,7 +67,7 @@ public record GidRange(Gid prefix, int bits) {
         return (gid.high() & mask(bits)) == prefix.high() && (gid.low() & mask(bits - Long.SIZE)) == prefix.low();
     }
 
-    /** A mask of so many leading bits of a long. */
+    /** A mask of the {@code leading} upper bits of a long. */
     private static long mask(int leading) {
         if (leading <= 0) {
             return 0;

@@ -21,8 +21,8 @@ public interface MemoryRegion extends AutoCloseable {
     Set<AccessFlag> access();
 
     /**
-     * Deregisters the memory. When this returns no peer and no device touches it any more; requests that arrive later
-     * complete at the peer with {@link WcStatus#REM_ACCESS_ERR}. Closing twice does nothing.
+     * Deregisters the memory. After the return no peer and no device touches it; requests that arrive later complete at
+     * the peer with {@link WcStatus#REM_ACCESS_ERR}. Closing twice does nothing.
      */
     @Override
     void close();

@@ -148,8 +148,8 @@ public interface QueuePair extends AutoCloseable {
     void postRecv();
 
     /**
-     * Destroys the queue pair. Completions not yet polled are dropped; nothing is accessed on its behalf any more.
-     * Closing twice does nothing.
+     * Destroys the queue pair. Completions not yet polled are dropped. After the return no memory is accessed on its
+     * behalf. Closing twice does nothing.
      */
     @Override
     void close();

@@ -12,8 +12,8 @@ import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A Unix datagram socket that sends to one address (unix(7), sendto(2)): a path, or a name of the abstract namespace,
- * which the environment writes with {@code @} in the place of its first byte, a zero. The JDK has no such sockets. Any
+ * A Unix datagram socket that sends to one address (unix(7), sendto(2)): a path, or a name of the abstract namespace.
+ * Such a name begins with a zero byte; the environment writes {@code @} instead. The JDK has no such sockets. Any
  * thread; one at a time.
  */
 public final class DatagramSocket implements AutoCloseable {

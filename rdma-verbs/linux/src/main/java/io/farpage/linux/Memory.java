@@ -124,9 +124,8 @@ public final class Memory {
     }
 
     /**
-     * Touches one byte of every page by having the kernel write it: {@code read(2)} from {@code /dev/zero}. A page that
-     * cannot be had is EFAULT in this call, where a store by this process would be a SIGBUS. Puts a zero at the start
-     * of each page.
+     * Writes a zero at the start of every page with {@code read(2)} from {@code /dev/zero}. If the kernel has no page,
+     * the call fails with EFAULT; a store by this process would raise SIGBUS.
      */
     public static SystemCall touch(long address, long length, long pageBytes) {
         Errno errno = Errno.ofThread();

@@ -26,9 +26,7 @@ public final class NativeThread {
     private static final int CLOCK_THREAD_CPUTIME_ID = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    /**
-     * Of each thread, so that a call allocates nothing: a thread drops and regains its priority several times a second.
-     */
+    /** One per thread, so that a call allocates nothing: a thread changes its priority several times a second. */
     private static final ThreadLocal<MemorySegment> ATTRIBUTES =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Attributes.SIZE, 8));
 

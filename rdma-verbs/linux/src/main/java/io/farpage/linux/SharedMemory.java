@@ -119,7 +119,7 @@ public final class SharedMemory {
         return map(0, fd, length, 0);
     }
 
-    /** As {@link #map}, in the place of a mapping of the caller's own, which ends. */
+    /** As {@link #map}, at an address of the caller's. Replaces the caller's mapping at that address. */
     public static SystemCall mapAt(long address, int fd, long length) {
         return map(address, fd, length, MAP_FIXED);
     }

@@ -14,7 +14,7 @@ import java.util.OptionalInt;
 public final class Terminal {
     private static final long TIOCGWINSZ = 0x5413;
 
-    /** Of struct winsize: four unsigned shorts, of which the second is ws_col. */
+    /** Size of struct winsize: four unsigned shorts; the second is ws_col. */
     private static final int WINSIZE_BYTES = 8;
 
     private static final int WS_COL = 2;

@@ -28,7 +28,7 @@ public final class ThreadScheduling {
     private static final String FIX =
             "grant CAP_SYS_NICE, or a real-time priority: RLIMIT_RTPRIO (ulimit -r 1; systemd: LimitRTPRIO=1)";
 
-    /** Of each CPU: the number of a window in the upper half, microseconds used in it in the lower. */
+    /** For each CPU, the number of a window in the upper half and the microseconds used in it in the lower half. */
     private static final AtomicLongArray USED = new AtomicLongArray(NativeThread.MAX_CPUS);
 
     private final int priority;

@@ -17,7 +17,7 @@ import java.util.TreeSet;
 public final class UserGroups {
     private static final MethodHandle getgrouplist$mh =
             Libc.plain("getgrouplist", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
-    /** (gid_t)-1, which is no group. */
+    /** (gid_t)-1, which the kernel gives to no group. */
     private static final int NO_GROUP = -1;
     /** NGROUPS_MAX of Linux: a user cannot be in more. */
     private static final int MAX_GROUPS = 65536;

@@ -33,7 +33,7 @@ final class AsyncEvents {
     private final Errno errno = Errno.create();
     private final MemorySegment event = Arena.ofAuto().allocate(Structs.AsyncEvent.SIZE, 8);
     private boolean stopped;
-    /** The device has no events any more, for one because it was removed. */
+    /** The device gives no further events, for example because it was removed. */
     private boolean broken;
 
     AsyncEvents(LibIbverbs library, long context, int fd) {

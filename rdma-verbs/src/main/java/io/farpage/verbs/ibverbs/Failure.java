@@ -26,8 +26,8 @@ final class Failure {
     }
 
     /**
-     * Whether an error means that the kernel has taken the device from this process and destroyed all its objects. What
-     * is asked of such an object fails; the hardware reaches none of this process's memory through it any more.
+     * Whether an error means that the kernel has taken the device from this process and destroyed all its objects. Any
+     * call on such an object fails, and the hardware no longer reaches memory of this process through it.
      */
     static boolean isGone(int errno) {
         return errno == Errno.EIO || errno == ENODEV;

@@ -150,7 +150,7 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public void modifyToReset() {
         modify(QpState.RESET, qp::toReset);
-        // A completion from before the reset carries a number that is not outstanding any more, so it is dropped.
+        // A completion from before the reset carries a number that is no longer outstanding, so it is dropped.
         sends.ring().clear();
         receives.ring().clear();
         psn = randomPsn();

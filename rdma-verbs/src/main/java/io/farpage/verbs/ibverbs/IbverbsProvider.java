@@ -35,7 +35,7 @@ public final class IbverbsProvider implements VerbsProvider {
     private final Host host;
     private @Nullable Loading loading;
 
-    /** Of any device, its first active port, its best GID. */
+    /** A provider that takes any device, its first active port and its best GID. */
     public IbverbsProvider() {
         this(IbvOptions.DEFAULT);
     }

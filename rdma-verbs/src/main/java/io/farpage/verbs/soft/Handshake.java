@@ -85,7 +85,7 @@ final class Handshake {
     /**
      * Takes the next steps.
      *
-     * @return whether it is over, one way or the other, and is to be forgotten
+     * @return whether the handshake has ended, with success or without; the caller then drops it
      */
     boolean advance() {
         if (hello.isEmpty() && !receiveHello()) {

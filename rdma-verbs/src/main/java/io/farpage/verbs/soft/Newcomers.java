@@ -60,7 +60,7 @@ final class Newcomers {
             if (each.isParked() && !parkedToo) {
                 continue;
             }
-            // Of two with equal weight the older one ends.
+            // If two have the same weight, the older one ends.
             int weight = counts.getOrDefault(group(each.from()), 0) * 3 + rank(each);
             if (weight > heaviest) {
                 heaviest = weight;

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
  * registered memory, even in between.
  *
  * <p>{@link #enter} is a full fence. A thread that removes a region from the table with a volatile write and then reads
- * an even count knows that the other thread does not use that region and cannot find it any more.
+ * an even count knows that the other thread does not use that region and can no longer find it.
  */
 final class Quiescence {
     private static final VarHandle COUNT;

@@ -20,7 +20,7 @@ public record RefusedConnection(InetAddress from, Stage stage, String reason, in
         REQUEST
     }
 
-    /** Is told of each, on the listener's thread or a responder's. It must be quick and must not throw. */
+    /** Receives each refused connection, on the listener's thread or a responder's. It must be quick and not throw. */
     @FunctionalInterface
     public interface Listener {
         /** A connection was refused. */

@@ -70,7 +70,7 @@ final class ReplyReceiver {
     }
 
     /**
-     * Receives replies to the requests before position {@code to}, of which one at least is outstanding.
+     * Receives replies to the requests before position {@code to}. At least one of them must be outstanding.
      *
      * @return whether any byte came
      */

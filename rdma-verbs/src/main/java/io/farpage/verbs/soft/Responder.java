@@ -73,7 +73,7 @@ final class Responder {
         return connection.quiescence();
     }
 
-    /** Whether no receive will be used any more. */
+    /** Whether the responder uses no further receive. */
     boolean isDone() {
         return done;
     }
@@ -221,7 +221,7 @@ final class Responder {
         init.device().raise(new AsyncEvent(type, init.qpn()));
     }
 
-    /** Uses no receive any more: what is left of them can be flushed. */
+    /** Ends the use of receives: the remaining ones can be flushed. */
     private void finish() {
         done = true;
         receives.flushIfFailed();

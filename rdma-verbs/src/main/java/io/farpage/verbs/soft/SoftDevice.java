@@ -72,7 +72,7 @@ final class SoftDevice implements Device {
         this.listener = Listener.open(this);
     }
 
-    /** Is told of refused connections. */
+    /** The receiver of refused connections. */
     Refusals refusals() {
         return refusals;
     }

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Accesses with forged and foreign keys, in bursts: not a byte of the target or of this side changes, and each access
- * ends with a refusal. Between the bursts a queue pair that was connected before the first of them WRITEs and READs
- * with the right key, so a refusal is no outage.
+ * ends with a refusal. Between the bursts a queue pair that was connected before them WRITEs and READs with the right
+ * key, which shows that the target still serves.
  */
 public abstract class ForgedAccessContract {
     private static final int PAIRS = 16;
@@ -149,7 +149,7 @@ public abstract class ForgedAccessContract {
             attacker.modifyToRts();
         }
 
-        /** Reads the victim's asynchronous events, of which a device keeps a limited number. */
+        /** Reads the victim's asynchronous events, because a device keeps a limited number of them. */
         private void readEvents() {
             try {
                 while (rightfully.b.device.awaitAsyncEvent(Duration.ZERO).isPresent()) {

@@ -123,7 +123,7 @@ public abstract class PeerLossContract {
                 a.polling().success(1);
                 assertEquals(-1, a.mismatch(0, PeerProcess.LENGTH, PeerProcess.SEED));
                 peer.kill();
-                // At least one of these is posted when nobody is there any more.
+                // At least one of these is posted after the peer has ended.
                 peer.read(queuePair, a, 2);
                 a.polling().expect(2, WcStatus.RETRY_EXC_ERR);
             }

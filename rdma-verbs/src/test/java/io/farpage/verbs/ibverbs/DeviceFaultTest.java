@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a device tells of its own failures. Pulls the rig's cable, so it runs only there. */
+/** What a device reports when it fails. The test pulls the cable of the rig, so it runs only in the rig. */
 final class DeviceFaultTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final QpOptions IMPATIENT = new QpOptions(

@@ -188,7 +188,7 @@ final class StubLibrary {
         return new StubLibrary(CCompiler.compile(directory, "libstub.so", SOURCE, "-shared", "-fPIC"), host);
     }
 
-    /** Gives a device a node, in the place of any other of the same name. */
+    /** Gives a device a node, and replaces a node of the same name. */
     void node(String name, String device) throws IOException {
         Path nodes = host.sys().resolve("class/infiniband_verbs");
         Path made = Files.createDirectory(nodes.resolve("new"));

@@ -85,9 +85,7 @@ final class FlappingLink implements AutoCloseable {
         assertEquals(WcStatus.SUCCESS, one[0].status(), one[0]::toString);
     }
 
-    /**
-     * What {@link SoftProvider#nativeBytes} tells of a link that does not flap and is open beside the one that does.
-     */
+    /** Bytes by {@link SoftProvider#nativeBytes} for the two queue pairs of a link that does not flap. */
     static long expected() {
         return 2 * SoftProvider.nativeBytes(QpOptions.DEFAULT);
     }

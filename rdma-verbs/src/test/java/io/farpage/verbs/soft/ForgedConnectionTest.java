@@ -114,7 +114,7 @@ final class ForgedConnectionTest {
                 said.writeBytes(proving(target));
                 said.writeBytes(noise(2 * PROOF));
             }
-            default -> { // a nonce, and the request in the place of the proof
+            default -> { // a nonce, and the request instead of the proof
                 said.writeBytes(proving(target));
                 said.writeBytes(noise(PROOF));
             }

@@ -6,14 +6,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * One TLS 1.3 connection without a socket: encrypted bytes go in and come out through two rings in native memory, into
- * and out of which the caller receives and sends, so that it decides itself which calls block. Both ends hold a
+ * One TLS 1.3 connection without a socket: encrypted bytes go in and come out through two rings in native memory. The
+ * caller receives into one ring and sends from the other, so the caller decides which calls block. Both ends hold a
  * pre-shared key; an X25519 exchange makes the keys of each connection new (psk_dhe_ke, RFC 8446). One thread at a
  * time. After the handshake nothing is allocated and nothing calls back.
  *
- * <p>The caller never waits inside: {@link #NEEDS_INPUT} means that encrypted bytes are to be received first. Keys of
- * AES-GCM wear out after 2^24.5 records (RFC 8446, section 5.5), so a stream replaces its sending key long before. No
- * close_notify is sent: the messages of a link have lengths, so an end before the last byte of one is noticed.
+ * <p>No method waits: {@link #NEEDS_INPUT} means that the caller must first receive encrypted bytes. Keys of AES-GCM
+ * wear out after 2^24.5 records (RFC 8446, section 5.5), so a stream replaces its sending key long before. No
+ * close_notify is sent: the messages of a link have lengths, so an end within a message is detected.
  */
 public final class TlsStream implements AutoCloseable {
     /** Bytes of the pre-shared key. */
@@ -133,7 +133,7 @@ public final class TlsStream implements AutoCloseable {
             if (library.bioPending(inner) == 0) {
                 return NEEDS_INPUT;
             }
-            // A message that is no data was taken, and the ring holds more bytes.
+            // The stream took a message without data, and the ring holds more bytes.
             if (++controls > MAX_CONTROL) {
                 failure = "the peer sends nothing but key updates";
                 return FAILED;
@@ -194,13 +194,13 @@ public final class TlsStream implements AutoCloseable {
         inputAddress = 0;
     }
 
-    /** Where encrypted bytes are to be sent from, {@link #outputLength} of them. */
+    /** The address of {@link #outputLength} encrypted bytes to send. */
     public long outputAddress() {
         outputLength = Math.max(0, library.bioNread0(outer, pointer));
         return cell.get(JAVA_LONG, 0);
     }
 
-    /** Bytes at {@link #outputAddress}; 0 if nothing is to be sent. */
+    /** Bytes at {@link #outputAddress}; 0 if the stream has nothing to send. */
     public int outputLength() {
         return outputLength;
     }

@@ -45,8 +45,8 @@ public final class HugetlbPages implements PresentPages, AutoCloseable {
      * @param fd of a file on hugetlbfs, open for reading and writing; it stays the caller's
      * @param start where offsets count from, a multiple of {@code pageBytes} within the file, bytes
      * @param pageBytes of the file
-     * @throws PosixException if the kernel cannot tell of this file: EINVAL before Linux 5.13, EPERM if a seal forbids
-     *     to write to it
+     * @throws PosixException if the kernel cannot answer for this file: EINVAL before Linux 5.13, EPERM if a seal
+     *     forbids writing to the file
      */
     public static HugetlbPages open(int fd, long start, int pageBytes) {
         long length = MemoryFile.lengthOf(fd) - start;

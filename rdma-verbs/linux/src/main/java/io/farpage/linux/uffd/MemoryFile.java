@@ -137,7 +137,7 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
     }
 
     /**
-     * Length in bytes of what a descriptor refers to, or a negative error number: -ESPIPE if that is no file at all.
+     * Length in bytes of the file behind a descriptor, or a negative error number: -ESPIPE if it is not a file.
      */
     public static long lengthOf(int fd) {
         Errno errno = Errno.ofThread();

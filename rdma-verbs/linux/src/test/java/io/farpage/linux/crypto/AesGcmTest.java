@@ -125,7 +125,7 @@ class AesGcmTest {
             assertFalse(opens(memory, sealed), "in the nonce or the data, seed " + seed);
             part[at] ^= 1;
         }
-        assertTrue(opens(memory, sealed), "nothing is flipped any more");
+        assertTrue(opens(memory, sealed), "no bit is flipped");
     }
 
     private boolean opensWithFlipped(MemorySegment message, byte[] sealed) {

@@ -39,7 +39,7 @@ class MemoryFileTest {
         }
     }
 
-    /** Seals of length are no obstacle: a hole keeps the length. */
+    /** Seals of the length allow holes, because a hole keeps the length. */
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 2 | 4})
     void shouldFindNoObstacleInSealsOfLength(int seals) throws Throwable {

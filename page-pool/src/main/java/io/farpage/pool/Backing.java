@@ -8,7 +8,7 @@ public enum Backing {
     HUGETLB_1G,
     /** Hugetlb pages of 2 MiB. */
     HUGETLB_2M,
-    /** Anonymous memory of which the kernel made at least a part transparent hugepages. */
+    /** Anonymous memory, at least a part of it in transparent hugepages. */
     TRANSPARENT,
     /** Base pages only. */
     BASE;

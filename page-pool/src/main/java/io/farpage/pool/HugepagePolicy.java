@@ -2,10 +2,10 @@ package io.farpage.pool;
 
 /** Whether a pool is made of hugepages. */
 public enum HugepagePolicy {
-    /** Of the configured size or not at all. */
+    /** Hugepages of the configured size, or no pool. */
     REQUIRE,
-    /** Of the largest that can be had; each step down is a {@link BackingStep}. */
+    /** The largest hugepages that are available; each step down is a {@link BackingStep}. */
     PREFER,
-    /** Of base pages, transparent hugepages switched off. */
+    /** Base pages, with transparent hugepages switched off. */
     OFF
 }

@@ -2,7 +2,7 @@ package io.farpage.pool;
 
 import io.farpage.pool.hugepages.HugepageSize;
 
-/** Hugepages are required and cannot be had. */
+/** Hugepages are required and not available. */
 public final class HugepagesUnavailableException extends PoolException {
     private static final long serialVersionUID = 1L;
 

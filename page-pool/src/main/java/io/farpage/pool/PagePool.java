@@ -105,9 +105,9 @@ public final class PagePool implements AutoCloseable {
     }
 
     /**
-     * Maps, populates and locks a pool, and logs once, at WARN, each thing that was preferred and not had.
+     * Maps, populates and locks a pool. Logs each preferred property that the pool lacks, once, at WARN.
      *
-     * @throws PoolException if what is required cannot be had; nothing stays mapped then
+     * @throws PoolException if a required property is not available; nothing stays mapped then
      */
     public static PagePool open(PoolConfig config) throws PoolException {
         return open(config, /* inFile= */ false);
@@ -152,7 +152,7 @@ public final class PagePool implements AutoCloseable {
         };
     }
 
-    /** Whether a file of so many bytes can be a pool as configured, on pages of some size. */
+    /** Whether a file of {@code bytes} bytes can be a pool as configured, on pages of some size. */
     public static boolean mayHaveLength(PoolConfig config, long bytes) {
         PoolLayout layout = PoolLayout.of(config);
         return layout.fileBytes(Optional.empty()) == bytes

@@ -5,7 +5,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.util.OptionalInt;
 
 /**
- * What a pool is to be; checked when made, by IllegalArgumentException naming the value and what is allowed.
+ * The configuration of a pool. The constructor checks it: IllegalArgumentException names the value and what is allowed.
  *
  * @param nodeId of the node whose pool it is; see {@link PoolHeader#isNodeId}
  * @param incarnation of its agent

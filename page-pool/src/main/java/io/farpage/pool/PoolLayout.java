@@ -4,10 +4,9 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.util.Optional;
 
 /**
- * Where the parts lie in the mapping. The header has the first 2 MiB for itself, of which it uses
- * {@value #HEADER_BYTES} bytes: the exported part must start at a multiple of 2 MiB, and staging frames in the gap
- * would put memory that peers must never reach into the hugepage that every peer may read. With base pages the gap
- * costs address space only.
+ * Where the parts lie in the mapping. The header has the first 2 MiB for itself and uses {@value #HEADER_BYTES} bytes
+ * of them: the exported part must start at a multiple of 2 MiB, and staging frames in the gap would put memory that
+ * peers must never reach into the hugepage that every peer may read. With base pages the gap costs address space only.
  */
 record PoolLayout(long exportedBytes, long stagingBytes) {
     /** Length of the header region, whatever the base page size. */

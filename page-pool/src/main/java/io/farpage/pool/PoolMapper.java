@@ -19,7 +19,7 @@ final class PoolMapper {
     private final Hugepages hugepages;
     private final boolean inFile;
 
-    /** @param inFile whether the memory is to be in a {@link PoolFile} */
+    /** @param inFile whether to map a {@link PoolFile} instead of anonymous memory */
     PoolMapper(PoolLayout layout, OptionalInt numaNode, Hugepages hugepages, boolean inFile) {
         this.layout = layout;
         this.inFile = inFile;

@@ -6,7 +6,7 @@ import io.farpage.linux.ProcessLimits;
 import io.farpage.linux.SystemCall;
 import java.util.Optional;
 
-/** Faults every page in before it may be used, so that a page that cannot be had is an error and not a SIGBUS. */
+/** Faults every page in before its first use, so that a lack of pages is an error and not a SIGBUS. */
 final class Population {
     /** Each call continues where the last one stopped. */
     private static final int RETRIES = 100;
@@ -33,7 +33,7 @@ final class Population {
         }
         String meaning = switch (call.errno()) {
             case Errno.EFAULT ->
-                ": no page to be had (a hugetlb control group's limit, or a NUMA node without free pages)";
+                ": no page is available (a hugetlb control group's limit, or a NUMA node without free pages)";
             case Errno.ENOMEM -> ": out of memory";
             case Errno.EHWPOISON -> ": a page is poisoned by a hardware error";
             default -> "";

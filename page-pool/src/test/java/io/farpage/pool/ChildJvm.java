@@ -17,7 +17,7 @@ public final class ChildJvm {
     public static final List<String> LITTLE_LOCKABLE =
             List.of("prlimit", "--memlock=65536:65536", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock");
 
-    /** Nobody, who may read everything (the class path may be root's) and change nothing. */
+    /** User 65534, which may read everything (the class path may be root's) and change nothing. */
     public static final List<String> NOBODY = List.of(
             "setpriv",
             "--reuid=65534",

@@ -132,8 +132,8 @@ class PoolBackingTest {
     void shouldReturnAnErrorAndRaiseNoSignalWhenAPageCannotBeHad() {
         // Nothing is ever mapped below vm.mmap_min_addr.
         assertEquals(
-                Optional.of("touching: EFAULT: no page to be had (a hugetlb control group's limit, or a NUMA node "
-                        + "without free pages)"),
+                Optional.of("touching: EFAULT: no page is available (a hugetlb control group's limit, or a NUMA "
+                        + "node without free pages)"),
                 Population.touch(4096, 4096));
         assertEquals(
                 Optional.of("madvise(MADV_POPULATE_WRITE): ENOMEM: out of memory"), Population.populate(4096, 4096));

@@ -120,7 +120,7 @@ public final class FrameAllocatorStress {
         }
     }
 
-    /** One frame is free at every moment, now in this word, now in that: nobody may be told that there is none. */
+    /** One frame is free at every moment, now in this word, now in that: no allocation may fail. */
     @JCStressTest
     @Outcome(
             id = {"0, 64", "64, 0"},

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * so reservations of several processes nest in any order; the step is done under a lock on the kernel's file that all
  * reservations take. A process killed with SIGKILL leaves its pages reserved.
  *
- * <p>Always close it; one that could not be had holds nothing. Close it after the pool that uses it: pages in use are
+ * <p>Always close a reservation; one that failed holds nothing. Close it after the pool that uses it: pages in use are
  * given back only when they are unmapped. Thread-safe.
  */
 public final class HugepageReservation implements AutoCloseable {

@@ -4,7 +4,7 @@ package io.farpage.pool.hugepages;
 public enum HugepageSize {
     /** 2 MiB. */
     TWO_MIB(21, "2 MiB"),
-    /** 1 GiB; usually to be had only when reserved at boot. */
+    /** 1 GiB; usually available only if reserved at boot. */
     ONE_GIB(30, "1 GiB");
 
     private final int shift;

@@ -37,7 +37,7 @@ class HugepagesTest {
     @Test
     void shouldNameTheCommandThatAddsWhatIsMissing() throws IOException {
         Hugepages hugepages = machineWith("hugepages-2048kB", 20, 12, 5, 3);
-        // Of 20 pages 7 are to be had, so 512 take 505 more.
+        // 7 of the 20 pages are available, so 512 take 505 more.
         assertEquals("echo 525 > /proc/sys/vm/nr_hugepages", hugepages.reserveCommand(HugepageSize.TWO_MIB, 512));
         assertEquals("echo 17 > /proc/sys/vm/nr_hugepages", hugepages.reserveCommand(HugepageSize.TWO_MIB, 7));
         assertTrue(hugepages

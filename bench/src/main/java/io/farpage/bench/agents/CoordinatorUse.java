@@ -73,7 +73,7 @@ record CoordinatorUse(long nanos, double cpuSeconds, long writtenBytes, long req
 
     /** What was used in some seconds. */
     record Since(double seconds, double cpuSeconds, long writtenBytes, long requests) {
-        /** Of one CPU. */
+        /** CPU time divided by time: the average number of CPUs in use. */
         double cores() {
             return cpuSeconds / seconds;
         }

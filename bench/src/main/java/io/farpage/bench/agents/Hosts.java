@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 /**
  * The HTTP clients of the pretended agents, each at a loopback address of its own: a coordinator lets one address have
  * half of its connections at most. An HTTP client has a thread that waits for all its connections; a thread for each
- * agent would take the CPUs that are to be measured.
+ * agent would take CPU time from the coordinator that is measured.
  */
 final class Hosts {
     private static final int ADDRESSES = 4;

@@ -2,8 +2,8 @@ package io.farpage.bench.agents;
 
 /** Which links agents make. */
 public enum Links {
-    /** With every other node: each agent follows all nodes, and is told of all events. */
+    /** With every other node: each agent follows all nodes and receives all events. */
     MESH,
-    /** With the nodes that it works with: it follows those, and is told of what concerns it. */
+    /** With the nodes that an agent works with: it follows them and receives the events that concern it. */
     DEMAND
 }

@@ -57,7 +57,7 @@ final class PretendedLinks {
         staleOffers.add(peer);
     }
 
-    /** From now on there is to be a link with {@code peer}. */
+    /** Requests a link with {@code peer}. */
     void want(String peer) {
         wanted.putIfAbsent(peer, System.nanoTime());
         follow(peer);

@@ -104,9 +104,9 @@ final class Simulation {
     }
 
     /**
-     * Has a cluster of so many agents, and a space to each ten of them, and then events of each cause.
+     * Simulates a cluster of {@code agents} agents with one space per ten agents, and then events of each cause.
      *
-     * @param events of each cause but restarts, of which there is one
+     * @param events number of events of each cause, except restarts: one restart is simulated
      */
     static Map<Cause, Cost> run(int agents, Links mode, int events, long seed) {
         Simulation simulation = new Simulation(mode, seed);
@@ -122,8 +122,8 @@ final class Simulation {
     }
 
     /**
-     * Bytes of heap that the coordinator's state takes with so many nodes and a space to each ten of them, and the
-     * simulated store beside it.
+     * Bytes of heap of the coordinator's state and the simulated store with {@code agents} nodes and one space per ten
+     * nodes.
      */
     static long heapBytes(int agents, long seed) {
         Runtime runtime = Runtime.getRuntime();
@@ -181,7 +181,7 @@ final class Simulation {
         resync(agent, 1);
         tell(seen, agent);
         if (mode == Links.MESH) {
-            // Each pair agrees on a link: two offers, each of which all other agents are told of.
+            // Each pair agrees on a link with two offers. All other agents are notified of each offer.
             count(2L * (agents.size() - 1) * (1 + agents.size()), 200);
         }
     }

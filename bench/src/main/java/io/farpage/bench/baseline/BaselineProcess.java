@@ -37,7 +37,7 @@ public final class BaselineProcess implements AutoCloseable {
 
     /** What a round gave, and the words that go with it. */
     public record Measured(String name, String placement, String backing, FetchRound round) {
-        /** All rounds of a baseline, of which there is at least one. */
+        /** Joins all rounds of a baseline, at least one. */
         public static Baseline all(List<Measured> rounds) {
             Measured any = rounds.getFirst();
             return new Baseline.Measured(

@@ -30,7 +30,7 @@ public record FaultToucher(Path program, Children children) {
 
     /** What is behind the memory. */
     public enum Backing {
-        /** Shared memory of a file, out of which an agent can evict. */
+        /** Shared memory of a file; an agent can evict from it. */
         MEMFD,
         /** Private memory, as Firecracker's. */
         ANONYMOUS

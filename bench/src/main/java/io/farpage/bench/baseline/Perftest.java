@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 public record Perftest(String device, OptionalInt gidIndex, int cpu, int pageSize, boolean events, Path scratch) {
     private static final List<String> PROGRAMS = List.of("ib_read_lat", "ib_read_bw", "taskset");
     private static final int LISTENING = 0x0A;
-    /** Of perftest: fewer are refused. */
+    /** Perftest refuses a smaller count. */
     private static final long FEWEST = 5;
 
     /** What is missing to run it; empty if nothing is. */
@@ -55,7 +55,7 @@ public record Perftest(String device, OptionalInt gidIndex, int cpu, int pageSiz
         return PerftestOutput.latencies(run("ib_read_lat", arguments, timeout));
     }
 
-    /** READs of which {@code depth} are under way at once. */
+    /** Reads {@code count} times, with {@code depth} READs under way at once. */
     public Rate rate(long count, int depth, Duration timeout) throws InterruptedException {
         String window = Integer.toString(depth);
         List<String> arguments = List.of("-o", window, "-t", window, "-n", Long.toString(Math.max(FEWEST, count)));

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 
-/** What perftest prints, of which only the figures matter. */
+/** Reads the figures from what perftest prints. */
 final class PerftestOutput {
     /** One READ of {@code ib_read_lat -U}: its number and its microseconds. */
     private static final Pattern SAMPLE = Pattern.compile("(\\d+), (\\d+(?:\\.\\d+)?)");

@@ -43,7 +43,7 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
         return new Coordinator(child, "http://127.0.0.1:" + child.awaitFile(portFile));
     }
 
-    /** Waits until nodes are active. One that serves its REST API may not be registered yet, and is no home before. */
+    /** Waits until nodes are active. A node may serve its REST API before it is registered and can be a home. */
     public void awaitActive(List<String> nodes) throws InterruptedException {
         long end = System.nanoTime() + ACTIVE.toNanos();
         try (CoordinatorClient client = new CoordinatorClient(URI.create(url), CALL)) {

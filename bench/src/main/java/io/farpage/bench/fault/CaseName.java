@@ -12,7 +12,7 @@ final class CaseName implements ITypeConverter<FaultCase> {
         return Arrays.stream(FaultCase.values())
                 .filter(known -> known.label().equals(value))
                 .findFirst()
-                .orElseThrow(() -> new TypeConversionException("'" + value + "' is no case; must be one of "
+                .orElseThrow(() -> new TypeConversionException("'" + value + "' is not a case; must be one of "
                         + Arrays.stream(FaultCase.values())
                                 .map(FaultCase::label)
                                 .collect(Collectors.joining(", "))));

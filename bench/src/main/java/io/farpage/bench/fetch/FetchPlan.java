@@ -193,7 +193,7 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
         return given.count == null ? 0 : given.count / rounds;
     }
 
-    /** Of one round, if not by count. */
+    /** The duration of one round that goes by time. */
     Duration roundTime() {
         return given.duration.dividedBy(rounds);
     }

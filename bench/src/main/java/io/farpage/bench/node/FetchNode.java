@@ -171,7 +171,7 @@ final class FetchNode implements AutoCloseable {
         return switch (order) {
             case NodeCommand.Fill() -> fill();
             case NodeCommand.Run run -> run(run);
-            case NodeCommand.Quit() -> throw new IllegalArgumentException("to quit is no workload");
+            case NodeCommand.Quit() -> throw new IllegalArgumentException("quit is not a workload");
         };
     }
 

@@ -35,7 +35,7 @@ public final class FetchNodeCommand implements Callable<Integer> {
             for (String line = orders.readLine(); line != null; line = orders.readLine()) {
                 Optional<NodeCommand> order = Lines.order(line);
                 if (order.isEmpty()) {
-                    throw new NodeException("'" + line + "' is no order");
+                    throw new NodeException("'" + line + "' is not an order");
                 }
                 if (order.get() instanceof NodeCommand.Quit) {
                     return 0;

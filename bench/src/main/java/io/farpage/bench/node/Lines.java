@@ -25,17 +25,17 @@ public final class Lines {
         return MAPPER.writeValueAsString(settings);
     }
 
-    /** Empty if the line is no settings. */
+    /** Empty if the line does not hold settings. */
     public static Optional<NodeSettings> settings(String line) {
         return read(line, NodeSettings.class);
     }
 
-    /** Empty if the line is no order. */
+    /** Empty if the line is not an order. */
     public static Optional<NodeCommand> order(String line) {
         return read(line, NodeCommand.class);
     }
 
-    /** Empty if the line is no answer. */
+    /** Empty if the line is not an answer. */
     public static Optional<Answer> answer(String line) {
         return read(line, Answer.class);
     }

@@ -11,7 +11,7 @@ import java.util.Optional;
 
 /**
  * Seals and opens the workload's pages as an agent does for a guest of an encrypted space, with a random key that lives
- * as long as this object. To be closed when no page moves any more.
+ * as long as this object. Close it after the last transfer of a page.
  */
 record LocalSeal(SealTable table, SealKeys keys, PageSeal pages) implements AutoCloseable {
     private static final int GENERATION = 1;

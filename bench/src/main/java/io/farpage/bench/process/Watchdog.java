@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Outlives this process by a moment, however it ends: a shell that waits for the end of its standard input and then
- * kills what it was told of, removes a directory, and takes back the hugepages that are still borrowed. A shutdown hook
- * cannot do that after SIGKILL. Thread-safe.
+ * A shell that outlives this process by a moment, however the process ends. At the end of its standard input the shell
+ * kills the processes that were added, removes a directory, and takes back the hugepages that are still borrowed. A
+ * shutdown hook cannot do that after SIGKILL. Thread-safe.
  */
 final class Watchdog implements AutoCloseable {
     private static final long FAREWELL_SECONDS = 5;
@@ -76,20 +76,20 @@ final class Watchdog implements AutoCloseable {
     }
 
     /**
-     * Has it kill what is left and remove the directory, and waits until it has. Hugepages are left to those who
-     * borrowed them: this process is not at its end yet.
+     * Makes the shell kill the processes that are left and remove the directory, and waits for its end. Borrowed
+     * hugepages stay: this process continues, and its reservations give them back.
      */
     @Override
     public void close() {
         try {
             borrowed(0);
         } catch (IOException gone) {
-            // Then it has nothing to do any more.
+            // The shell has ended already.
         }
         hangUp();
     }
 
-    /** What it sees when this process ends. */
+    /** Closes the standard input of the shell, as the end of this process does. */
     void hangUp() {
         try {
             synchronized (this) {

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /** What a run took beside time. The components' names are those in the JSON. */
 public sealed interface Cost {
     /**
-     * Of fetches.
+     * The cost of fetches.
      *
      * @param allocatedBytesPerFetch by the thread that fetches, median over the rounds: 0 once the JIT compiler is done
      * @param cpuNsPerFetch CPU time of the fetching process, all its threads together
@@ -20,7 +20,7 @@ public sealed interface Cost {
     }
 
     /**
-     * Of faults, as the agent that resolves them counts them; medians of the rounds, and sums.
+     * The cost of faults, as counted by the agent that resolves them: medians of the rounds, and sums.
      *
      * @param fetchP50Ns from reading the fault to having the page, nanoseconds
      * @param installP50Ns from having the page to having installed it, nanoseconds

@@ -37,7 +37,7 @@ class SimulationTest {
         }
     }
 
-    /** All agents are told of a failure, with one short answer each. */
+    /** All agents are notified of a failure, with one short answer each. */
     @Test
     void shouldTellAllAgentsOfAFailureWithOneAnswerEach() {
         System.out.println("seed " + SEED);

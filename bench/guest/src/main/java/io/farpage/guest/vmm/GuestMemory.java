@@ -12,7 +12,7 @@ import java.util.Optional;
 public final class GuestMemory implements AutoCloseable {
     /** What is behind it. */
     public enum Backing {
-        /** Shared memory of a file, out of which an agent can evict. */
+        /** Shared memory of a file; an agent can evict from it. */
         MEMFD(4096),
         /** Private memory, as Firecracker's. */
         ANONYMOUS(4096),

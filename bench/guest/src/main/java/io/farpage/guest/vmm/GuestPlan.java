@@ -71,7 +71,7 @@ record GuestPlan(
                     "--passes has " + pass.label() + " before a write; nothing is known of the pages there but zeros");
             require(
                     !written || pass != Pass.ZEROS,
-                    "--passes has zeros after a write; the pages are not zeros any more");
+                    "--passes has zeros after a write; the pages are no longer zeros");
             written |= pass.writes();
         }
     }

@@ -57,7 +57,7 @@ final class Mappings {
     /** Unmaps what one of the above has mapped. */
     static void unmap(Errno errno, long address, long bytes) {
         try {
-            // SAFETY: the caller has mapped it, and nothing uses it any more.
+            // SAFETY: the caller has mapped the range and no longer uses it.
             errno.require((int) munmap$mh.invokeExact(errno.segment(), address, bytes), "munmap");
         } catch (Throwable t) {
             throw Libc.unexpected(t);

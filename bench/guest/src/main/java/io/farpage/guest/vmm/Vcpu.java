@@ -56,7 +56,7 @@ final class Vcpu implements AutoCloseable {
     /**
      * Runs a program from its first instruction to HLT.
      *
-     * @throws CommandException if the guest does anything else than it should, or its memory cannot be had
+     * @throws CommandException if the guest leaves its program, or its memory is not available
      */
     void run(byte[] program, Ports ports) {
         setSegmentsAndPaging();

@@ -74,7 +74,7 @@ final class GuestRunTest {
     @Test
     void shouldNameTheSocketWhenNoAgentListens() {
         assumeKvm();
-        Path socket = directory.resolve("nobody");
+        Path socket = directory.resolve("absent");
         CommandException e = assertThrows(
                 CommandException.class,
                 () -> GuestRun.run(plan(4096, Backing.MEMFD, 1, Walk.RANDOM, ALL, Optional.of(socket))));

@@ -67,7 +67,7 @@ final class Targets {
                         : "files/" + root.relativize(one) + (Files.isDirectory(one) ? "/index.html" : ".txt"));
     }
 
-    /** What pages link to that is no page: files and folders of the repository, with their addresses. */
+    /** Files and folders of the repository that pages link to and that are not pages, with their addresses. */
     Map<Path, String> copies() {
         return copies;
     }

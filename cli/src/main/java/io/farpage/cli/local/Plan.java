@@ -86,7 +86,7 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
         return 1 + agents + (guestBytes.isPresent() ? 1 : 0);
     }
 
-    /** Of the guest's memory, so much may be resident; 0 without a guest. */
+    /** Limit of the guest's resident memory, in bytes; 0 without a guest. */
     long residentBytes() {
         return guestBytes.orElse(0) / RESIDENT / PAGE * PAGE;
     }

@@ -24,7 +24,7 @@ final class StateFolder {
     private static final String FRESH_RECORD = RECORD + ".tmp";
     private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
 
-    /** The address of a Unix socket has room for so many bytes, and the longest name in the folder is local-16.sock. */
+    /** The address of a Unix socket has room for 107 bytes, and the longest name in the folder is local-16.sock. */
     private static final int LONGEST_PATH = 107 - "/local-16.sock".length();
 
     private final Path path;

@@ -1,6 +1,6 @@
 # What the demonstration shows while a guest runs and when all is over.
 
-# line TEXT: on a terminal in the place of the last one, as much of it as fits.
+# line TEXT: prints a line; on a terminal it replaces the last line, cut to the width.
 line() {
   if [ -t 1 ]; then
     printf '\r\033[K%s' "${1:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}"

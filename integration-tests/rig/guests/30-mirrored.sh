@@ -39,7 +39,7 @@ is_degraded() {
 is_whole() {
   ! is_degraded && [ "$(metric farpage_coordinator_extents_joining)" = 0 ]
 }
-# moved COUNT: whether so many pages have been evicted since they were counted last.
+# moved COUNT: whether COUNT pages have been evicted since the last count.
 moved() {
   kill -0 $stress || { cat "$work/stress.log"; exit 1; } # it ends at the first page that differs
   [ "$(number evictions)" -ge $((evictions + $1)) ]

@@ -25,7 +25,7 @@ record_programs() {
   "$root/build/aot-caches"
 }
 
-# jars DIRECTORY FILE: the class path in a file, with directories, of which there can be no archive, made into jars in DIRECTORY.
+# jars DIRECTORY FILE: the class path in a file. An AOT cache takes no directories, so each directory becomes a jar in DIRECTORY.
 jars() {
   local entry number=0 path=
   while IFS= read -r -d : entry; do

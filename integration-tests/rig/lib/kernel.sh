@@ -3,8 +3,8 @@
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/farpage/rig
 
-# What the guest loads, in this order with what each depends on. crc32*_generic and overlay are not dependencies of record. Of the two
-# KVMs one fits the CPU; guests of the guest need it.
+# Modules that the guest loads, in this order, with their dependencies. crc32*_generic and overlay are not dependencies of record. One
+# of the two KVM modules fits the CPU; guests of the guest need it.
 modules=(virtio_pci 9pnet_virtio 9p overlay crc32_generic crc32c_generic rdma_rxe rdma_ucm veth dummy virtio_net kvm_amd kvm_intel)
 
 fetch_kernel() {

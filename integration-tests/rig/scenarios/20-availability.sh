@@ -9,8 +9,8 @@ probe=("$JAVA_HOME/bin/java" "${java_flags[@]}" -cp "$RIG_CLASSPATH" io.farpage.
 coproc ROOT { exec "${probe[@]}"; }
 to_root=${ROOT[1]} from_root=${ROOT[0]}
 # bash warns of a second coprocess, which is what is wanted.
-coproc NOBODY { exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "${probe[@]}"; }
-to_nobody=${NOBODY[1]} from_nobody=${NOBODY[0]} nobody=$NOBODY_PID
+coproc PLAIN { exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "${probe[@]}"; }
+to_plain=${PLAIN[1]} from_plain=${PLAIN[0]} plain=$PLAIN_PID
 
 failed=no
 # expect PATTERN ROLE ARGUMENT...: what that process then says matches.
@@ -39,14 +39,14 @@ ip link set cable2 up
 ip route replace 10.77.0.1/32 dev cable2 src 10.77.0.2 table 102
 
 chmod 600 /dev/infiniband/uverbs*
-expect 'PERMISSION_DENIED: no permission to read and write /dev/infiniband/uverbs* of rxe1*' nobody device=rxe1
+expect 'PERMISSION_DENIED: no permission to read and write /dev/infiniband/uverbs* of rxe1*' plain device=rxe1
 chmod 666 /dev/infiniband/uverbs*
-prlimit --pid "$nobody" --memlock=1048576:unlimited
-expect 'AVAILABLE: \[rxe1\]*' nobody device=rxe1
-expect 'MEMLOCK_TOO_SMALL: *1048576*it needs 1073741824*' nobody device=rxe1 pinned=1073741824
-expect 'AVAILABLE: *REFUSED: reg_mr of 67108864 bytes on rxe1/1*ENOMEM*RLIMIT_MEMLOCK is 1048576*' nobody device=rxe1 register=67108864
-prlimit --pid "$nobody" --memlock=134217728:unlimited
-expect $'AVAILABLE: *\nREGISTERED: 67108864*' nobody device=rxe1 register=67108864
-exec {to_root}>&- {to_nobody}>&-
+prlimit --pid "$plain" --memlock=1048576:unlimited
+expect 'AVAILABLE: \[rxe1\]*' plain device=rxe1
+expect 'MEMLOCK_TOO_SMALL: *1048576*it needs 1073741824*' plain device=rxe1 pinned=1073741824
+expect 'AVAILABLE: *REFUSED: reg_mr of 67108864 bytes on rxe1/1*ENOMEM*RLIMIT_MEMLOCK is 1048576*' plain device=rxe1 register=67108864
+prlimit --pid "$plain" --memlock=134217728:unlimited
+expect $'AVAILABLE: *\nREGISTERED: 67108864*' plain device=rxe1 register=67108864
+exec {to_root}>&- {to_plain}>&-
 wait
 [ $failed = no ]

@@ -1,10 +1,10 @@
 # time limit: 600 s
 # lane: wire
 # devices: rxe8
-# Accesses with forged and foreign keys by a C program that shares no code with farpage: work requests through libibverbs over reliable connections,
-# each of which a refusal ends, and over unreliable ones, and RoCE v2 packets from an interface on the same wire, which has no RDMA device. Not a byte is
-# read or written, and the right numbers read and write all the time. FORGED_ACCESSES, FORGED_WRITES and FORGED_PACKETS say how many of each; with
-# --checks a tenth of the WRITEs and packets.
+# Accesses with forged and foreign keys by a C program that shares no code with farpage. It posts work requests through libibverbs over unreliable and
+# over reliable connections (a refusal ends a reliable one), and sends RoCE v2 packets from an interface on the same wire without an RDMA device. Not a
+# byte is read or written, and the right numbers read and write all the time. FORGED_ACCESSES, FORGED_WRITES and FORGED_PACKETS set the counts; --checks
+# sends a tenth of the WRITEs and packets.
 finish() {
   rdma link delete rxe8 2>/dev/null || true
   ip link delete eth8 2>/dev/null || true

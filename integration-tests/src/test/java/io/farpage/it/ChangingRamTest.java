@@ -69,7 +69,7 @@ class ChangingRamTest {
 
     @BeforeAll
     static void start() {
-        assumeTrue(System.getProperty("user.name").equals("root"), "only root may have a userfaultfd tell of forks");
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root may have a userfaultfd report forks");
         program = Optional.of(SharedRam.compileChanging(built));
         cluster = Cluster.start();
         cluster.launchAgent("a", PAGER).awaitListening();

@@ -45,7 +45,7 @@ class CloudHypervisorTest {
     private static final List<Range> RANGES = List.of(new Range(0, 1024, SMALL), new Range(1L << 32, 3, LARGE));
 
     private static final int BYTES = 1024 * SMALL + 3 * LARGE;
-    /** The same with fewer pages, each of which is fetched from another node. */
+    /** The same layout with fewer pages. Each page is fetched from another node. */
     private static final List<Range> FEWER = List.of(new Range(0, 64, SMALL), new Range(1L << 32, 1, LARGE));
 
     private static final int FEWER_BYTES = 64 * SMALL + LARGE;

@@ -82,7 +82,7 @@ class DirectIoTest {
         Optional.ofNullable(cluster).ifPresent(Cluster::close);
     }
 
-    /** Everything that is read stays, and the status says because of which descriptor. */
+    /** Pages that are read stay resident, and the status names the descriptor that pins them. */
     @ParameterizedTest
     @CsvSource({"sync, 100", "libaio, 100", "io_uring, 100", "registered, 50", "hidden, 2000"})
     void shouldEvictNothingThatWasWrittenWhileADescriptorMayPinIt(String mode, int runs) {

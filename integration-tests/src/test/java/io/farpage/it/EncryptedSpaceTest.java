@@ -302,9 +302,7 @@ class EncryptedSpaceTest {
         }
     }
 
-    /**
-     * A guest whose home lies about every page that it has. Returns how many lies were told, all of which were noticed.
-     */
+    /** Runs a guest whose home alters every page. Returns the number of altered pages; the agent detected all. */
     private int lieToAGuest(int round) throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime()) + round;
         SplittableRandom random = new SplittableRandom(seed);

@@ -144,7 +144,7 @@ class FirecrackerTest {
         return passes(microvm).orElseThrow();
     }
 
-    /** The latest pass that the guest has told, none of which has found a difference. */
+    /** The latest pass that the guest has reported. Checks that no pass has found a difference. */
     private static OptionalInt passes(Firecracker microvm) {
         List<MatchResult> all = PASS.matcher(microvm.console()).results().toList();
         all.forEach(pass -> assertEquals("0", pass.group(2), microvm.console()));

@@ -152,7 +152,7 @@ abstract class GuestUnderCoordinators {
         for (Agent agent : cluster.agents()) {
             assertTrue(agent.rest().get("/metrics").text().contains("farpage_agent_coordinator_obeyed 0"));
         }
-        // Of those in this JVM the log is the test's.
+        // Agents in this JVM write to the log of the test.
         for (AgentProcess agent : cluster.processes()) {
             assertTrue(
                     agent.process().err().contains("is not obeyed"),

@@ -27,7 +27,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The dashboard of a cluster of many nodes, ten of which are in trouble. Nodes are registered, and no agent runs. */
+/** The dashboard of a large cluster with ten nodes in trouble. The nodes are registered, and no agent runs. */
 @Tag("portable")
 @Tag("processes")
 class LargeDashboardTest {

@@ -19,10 +19,7 @@ import tools.jackson.databind.json.JsonMapper;
 @Tag("portable")
 @Tag("processes")
 class LogTest {
-    /**
-     * Registers a node that never sends a heartbeat, and waits until its lease has run out, of which the coordinator
-     * warns.
-     */
+    /** Registers a node that sends no heartbeat, and waits until its lease has run out. The coordinator logs a WARN. */
     private static void lose(Rest coordinator, String node, int incarnation) {
         coordinator
                 .sendJson("PUT", "/api/v1/nodes/" + node, """

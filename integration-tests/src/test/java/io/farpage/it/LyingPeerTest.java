@@ -81,7 +81,7 @@ class LyingPeerTest {
             new PoolHeader(node, fake.incarnation(), 4096, EXPORTED).writeTo(fake.header());
             await("the link", Deadlines.LONG).until(() -> a.isLinkedTo(node));
             Pages.check(a.page(node, 7).expect(200).body(), 1, 7, 4096);
-            // It let nobody write: the home refuses, and nothing is tried again for ever.
+            // The home grants no remote write: it refuses the write, and the agent does not retry for ever.
             assertEquals(502, a.putPage(node, 7, new byte[4096]).status());
             cluster.client().deleteSpace(node);
         }

@@ -128,9 +128,9 @@ class MalformedRequestsTest {
             }
             Rest coordinator = cluster.coordinator().rest();
             for (String path : List.of(
-                    "/api/v1/nodes/nobody",
+                    "/api/v1/nodes/absent",
                     "/api/v1/nodes/UPPER/endpoints",
-                    "/api/v1/nodes/a/endpoints/nobody",
+                    "/api/v1/nodes/a/endpoints/absent",
                     "/api/v1/nodes/a/regions/nothing",
                     "/api/v1/spaces/there/pages/-1",
                     "/api/v1/spaces/there/pages/0x",
@@ -167,7 +167,7 @@ class MalformedRequestsTest {
                 assertRefused(RawHttp.send(agent, "GET", "/api/v1/spaces/" + space + "/pages/0", ""), space);
                 assertRefused(RawHttp.send(agent, "DELETE", "/api/v1/spaces/" + space + "/pages/0", ""), space);
             }
-            for (String peer : List.of("nobody", "a", "UPPER", "%00", "x".repeat(1000))) {
+            for (String peer : List.of("absent", "a", "UPPER", "%00", "x".repeat(1000))) {
                 assertRefused(RawHttp.send(agent, "POST", "/api/v1/links/" + peer, ""), "link to " + peer);
             }
             assertEquals(200, agent.get("/api/v1/spaces/there/pages/0x1").status());

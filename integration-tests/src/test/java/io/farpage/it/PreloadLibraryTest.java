@@ -131,7 +131,7 @@ class PreloadLibraryTest {
         }
     }
 
-    /** The kernel tells of MADV_REMOVE before it takes pages out, and of a hole not at all. */
+    /** The kernel reports MADV_REMOVE before it removes the pages. It does not report a punched hole. */
     @ParameterizedTest
     @ValueSource(strings = {"remove", "punch", "balloon"})
     void shouldTellTheAgentOfPagesBeforeTheyAreGivenUp(String how) {
@@ -145,7 +145,7 @@ class PreloadLibraryTest {
         }
     }
 
-    /** The kernel tells of a removal, and then leaves the pages of shared memory in the file. */
+    /** The kernel reports a removal, but leaves the pages of shared memory in the file. */
     @ParameterizedTest
     @ValueSource(strings = {"free", "drop", "straddle"})
     void shouldKeepPagesThatAnAdviceDoesNotRemove(String how) {
@@ -368,7 +368,7 @@ class PreloadLibraryTest {
     void shouldSayHowAUserWithoutPrivilegesGetsUserfaultfd() throws IOException {
         assumeUserfaultfdIsPrivileged();
         try (HandoffListener _ = openListener();
-                ChildJvm process = launch(nobody(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
+                ChildJvm process = launch(unprivileged(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
             assertEquals(1, process.awaitEnd());
             assertTrue(
                     process.err().contains("userfaultfd(2) is not permitted, and /dev/userfaultfd: "), process.err());
@@ -381,7 +381,7 @@ class PreloadLibraryTest {
         assumeUserfaultfdIsPrivileged();
         try (HandoffListener _ = openListener()) {
             chmod("600", socket().toString());
-            try (ChildJvm process = launch(nobody(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
+            try (ChildJvm process = launch(unprivileged(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
                 assertEquals(1, process.awaitEnd());
                 assertTrue(
                         process.err().contains("Permission denied; let user 65534 write to the socket"), process.err());
@@ -397,7 +397,7 @@ class PreloadLibraryTest {
         String script = "cp -a /dev/userfaultfd '" + device + "' && chmod 666 '" + device + "' && mount --bind '"
                 + device + "' /dev/userfaultfd && exec \"$@\"";
         List<String> command = new ArrayList<>(List.of("unshare", "--mount", "sh", "-c", script, "sh"));
-        command.addAll(nobody(command(QEMUS_NAME, PAGES, "read", "rounds")));
+        command.addAll(unprivileged(command(QEMUS_NAME, PAGES, "read", "rounds")));
         try (HandoffListener listener = openListener();
                 ChildJvm process = launch(command, Map.of());
                 TinyPager pager = accept(listener)) {
@@ -437,7 +437,7 @@ class PreloadLibraryTest {
         return listener;
     }
 
-    private static List<String> nobody(List<String> command) {
+    private static List<String> unprivileged(List<String> command) {
         List<String> all = new ArrayList<>(
                 List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"));
         all.addAll(command);

@@ -99,7 +99,7 @@ class RefusalsTest {
         Map<String, String> own = new LinkedHashMap<>(certificates.node(node));
         own.put("api.socket", socket(node).toString());
         own.put("api.socket_mode", "0666");
-        own.put("api.socket_roles", "nobody=metrics");
+        own.put("api.socket_roles", "65534=metrics");
         own.put("audit.file", audit(node).toString());
         own.put("limits.address_connections", Integer.toString(CONNECTIONS));
         own.put("link.encryption", encryption);

@@ -53,7 +53,7 @@ class RegisteredRamTest {
 
     @BeforeAll
     static void start() {
-        assumeTrue(System.getProperty("user.name").equals("root"), "only root may have a userfaultfd tell of forks");
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root may have a userfaultfd report forks");
         program = Optional.of(SharedRam.compileRegistered(built));
         cluster = Cluster.start();
         cluster.openAgent("a", Map.of("pool.staging", "32MiB"));

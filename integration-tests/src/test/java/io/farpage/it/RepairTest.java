@@ -220,7 +220,7 @@ class RepairTest {
         }
     }
 
-    /** Of an agent that empties its node when it is told to stop. */
+    /** Settings of an agent that drains its node when it stops. */
     private static Map<String, String> draining(String timeout) {
         Map<String, String> settings = new HashMap<>(LARGE);
         settings.putAll(Map.of("drain.on_stop", "true", "drain.timeout", timeout));

@@ -97,7 +97,7 @@ class SpaceAccessTest {
                 "--key", certificates.file("operator.key").toString());
     }
 
-    /** As {@link #space}, as a process that its environment tells of the coordinator and the certificate. */
+    /** As {@link #space}, in a process that has the coordinator's URL and the certificate in its environment. */
     private void process(List<String> arguments) {
         Map<String, String> environment = Map.of(
                 "FARPAGE_COORDINATOR_URL", coordinator().base().toString(),

@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * A stranger that knows all that the coordinator tells of a link (addresses, queue pair numbers, PSNs, the header
- * page's rkey) reads and writes nothing. It is a plain socket that speaks docs/wire-protocol.md without the library's
- * code.
+ * A stranger that knows everything that the coordinator publishes for a link (addresses, queue pair numbers, PSNs, the
+ * header page's rkey) reads and writes nothing. The stranger is a plain socket that speaks docs/wire-protocol.md
+ * without the library's code.
  */
 @Tag("portable")
 @ExtendWith(TwoNodes.class)

@@ -56,9 +56,8 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
     }
 
     /**
-     * Both run on copies of one store at the same time. Agents a and b are configured to the first, c is started anew
-     * and configured to the second. Neither coordinator introduces c to b, so c reaches no page, whatever it was told
-     * of the spaces.
+     * Two coordinators run on copies of one store at the same time. Agents a and b use the first; c is started anew and
+     * uses the second. Neither coordinator introduces c to b, so c reaches no page, although it knows the spaces.
      */
     @Test
     void shouldMixNothingUpWhenTwoCoordinatorsServeCopiesOfAStore() throws Exception {

@@ -143,9 +143,9 @@ class TwoNodesTest {
     @Test
     void shouldRefuseSpacesOnUnknownNodesAndOfOtherPageSizes(Cluster cluster) throws Exception {
         CoordinatorRefusedException unknown =
-                assertThrows(CoordinatorRefusedException.class, () -> cluster.makeSpace("refused", 1, 4096, "nobody"));
+                assertThrows(CoordinatorRefusedException.class, () -> cluster.makeSpace("refused", 1, 4096, "absent"));
         assertEquals(422, unknown.problem().status());
-        assertTrue(unknown.problem().detail().contains("'nobody'"), unknown.getMessage());
+        assertTrue(unknown.problem().detail().contains("'absent'"), unknown.getMessage());
 
         Answer wrongSize = cluster.coordinator()
                 .rest()

@@ -231,7 +231,7 @@ class UnattendedRepairTest {
                         "--coordinator=" + cluster.coordinator().rest().base()))) {
             assertEquals(0, waits.awaitEnd(), waits.err());
             assertTrue(waits.out().startsWith("space vm (id "), waits.out());
-            assertEquals("", waits.err(), "no progress, since this is no terminal");
+            assertEquals("", waits.err(), "no progress without a terminal");
         }
         assertTrue(cluster.client().repair(VM).orElseThrow().whole());
         awaitDrained("b");

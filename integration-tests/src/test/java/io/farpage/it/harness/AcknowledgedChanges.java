@@ -38,7 +38,7 @@ public final class AcknowledgedChanges implements AutoCloseable {
     private final CoordinatorClient client;
     private final Map<String, Long> present = new HashMap<>();
     private final Set<String> deleted = new HashSet<>();
-    /** Of which a change has no answer, and how many checks ago. */
+    /** Spaces with a change that has no answer, with the number of checks since. */
     private final Map<String, Integer> unknown = new HashMap<>();
 
     private final List<String> lost = new ArrayList<>();

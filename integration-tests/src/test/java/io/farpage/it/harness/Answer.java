@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import tools.jackson.databind.JsonNode;
 
 /** What a service answered. */
-@SuppressWarnings("ArrayRecordComponent") // nobody compares answers
+@SuppressWarnings("ArrayRecordComponent") // answers are not compared
 public record Answer(int status, String contentType, byte[] body) {
 
     public String text() {

@@ -21,7 +21,7 @@ public final class BorrowedHugepages implements AutoCloseable {
         if (!had) {
             reservation.close();
         }
-        assumeTrue(had, pages + " hugepages cannot be had: " + reservation.description());
+        assumeTrue(had, pages + " hugepages are not available: " + reservation.description());
         return new BorrowedHugepages(reservation);
     }
 

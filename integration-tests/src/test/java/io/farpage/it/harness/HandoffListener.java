@@ -124,7 +124,7 @@ public final class HandoffListener implements AutoCloseable {
     private Received receive(String answer) {
         int connection = Sockets.accept(errno, listening, 0);
         if (connection < 0) {
-            throw new AssertionError("nobody connected: error " + -connection);
+            throw new AssertionError("no process connected: error " + -connection);
         }
         try (Arena arena = Arena.ofConfined()) {
             Sockets.setReceiveTimeout(errno, connection, Deadlines.of(TIMEOUT));

@@ -105,9 +105,9 @@ public final class HttpAttempts {
     }
 
     /**
-     * Adds the attempts at a REST API on a Unix socket; {@code nobody} has the role metrics on it.
+     * Adds the attempts at a REST API on a Unix socket where user 65534 has the role metrics.
      *
-     * @param connections that it may have
+     * @param connections limit of connections of the socket
      */
     public void addSocket(Path socket, int connections) {
         add(

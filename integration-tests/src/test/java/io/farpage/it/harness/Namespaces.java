@@ -71,7 +71,7 @@ public final class Namespaces implements AutoCloseable {
         return PREFIX + pid + "-" + host;
     }
 
-    /** Of test JVMs that were killed. */
+    /** Deletes the namespaces of test JVMs that were killed. */
     private static void deleteLeft() {
         if (!Files.isDirectory(NAMED)) {
             return;

@@ -21,7 +21,7 @@ public @interface NeedsUserfaultfd {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
             try (Userfaultfd _ = Userfaultfd.open(0)) {
-                return ConditionEvaluationResult.enabled("a userfaultfd can be had");
+                return ConditionEvaluationResult.enabled("a userfaultfd is available");
             } catch (PosixException e) {
                 return ConditionEvaluationResult.disabled(
                         e.getMessage() + "; allow it with sysctl vm.unprivileged_userfaultfd=1 or CAP_SYS_PTRACE");

@@ -10,9 +10,9 @@ import java.util.List;
  * millisecond.
  */
 public final class Pause {
-    /** A thread that has gone on for so many operations after its longest pause goes on. */
+    /** A thread's longest pause is over after this number of operations. */
     private static final int OPERATIONS = 100;
-    /** A shorter one may be a thread that had no CPU. */
+    /** In a shorter pause the thread may only have had no CPU. */
     private static final long SHORTEST_NANOS = Duration.ofMillis(20).toNanos();
 
     private final ShadowedRam ram;

@@ -62,7 +62,7 @@ public final class ProcFs {
         }
     }
 
-    /** The limit of descriptors (RLIMIT_NOFILE) that leaves a process so many that it does not have yet. */
+    /** The limit of descriptors (RLIMIT_NOFILE) at which a process can open {@code spare} more. */
     public static String descriptorLimitFor(long pid, int spare) {
         int left = spare;
         int number = 0;

@@ -79,8 +79,8 @@ public final class Node {
     }
 
     /**
-     * Stops one thread for a while: the control thread, or the one that answers a request, that makes the step after so
-     * many. The others run.
+     * Stops one control or request thread for a while: the thread that makes step {@code afterSteps} from now. The
+     * other threads run.
      */
     public void stopThread(int afterSteps, long nanos) {
         stepsUntilStop = afterSteps;

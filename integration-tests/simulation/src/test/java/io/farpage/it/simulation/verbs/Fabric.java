@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** The network between devices, each direction of which may be cut or slow. */
+/** The network between devices. Each direction between two devices may be cut or slow. */
 public final class Fabric {
     static final long LEAST_NANOS = 1_500;
     static final long MOST_NANOS = 40_000;

@@ -29,7 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The processes of a cluster: a coordinator and some agents, each of which may be killed and started again. */
+/** The processes of a cluster: a coordinator and some agents. Each process may be killed and started again. */
 final class Cluster {
     /** The addresses of coordinators, the second for one that shares the store of the first. */
     private static final List<String> COORDINATORS = List.of("127.0.0.100", "127.0.0.101");

@@ -97,7 +97,7 @@ final class FrameRules {
         claims.putAll(after);
         for (Claim one : gone) {
             if (all().noneMatch(one::overlaps)) {
-                isBlank(one, "is not of space " + one.space() + " any more");
+                isBlank(one, "is no longer of space " + one.space());
             }
         }
         for (Claim one : fresh) {

@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What must be there again when a coordinator whose store was lost is rebuilt from the reports of all nodes: every
- * space that was there for a while, no page of which is lost, and the attachment of every host that serves a guest.
+ * What a coordinator must know when it is rebuilt from the reports of all nodes after the loss of its store: every
+ * space that existed for a while, without a lost page, and the attachment of every host that serves a guest.
  */
 final class RebuildRules {
     /** A space may be lost that was made so shortly before that no agent knew of it. */

@@ -68,7 +68,7 @@ record Variant(
 
     private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR);
     private static final String NONE = "none";
-    /** Seeds of which one has a feature. */
+    /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;
     /** Spreads seeds that are close to each other. */
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;

@@ -79,8 +79,7 @@ class AdoptedMirroredGuestTest {
         Guests guests = new Guests(cluster, "a", "b");
         guests.tryAttach("vm", """
                         {"socket": "%s", "sizeBytes": %d, "homes": [%s], "replicas": 2, \
-                        "localBytes": %d}""".formatted(
-                        directory.resolve("guest"), PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
+                        "localBytes": %d}""".formatted(directory.resolve("guest"), PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
                 .expect(200);
         return guests;
     }

@@ -161,10 +161,9 @@ class AgentSocketTest {
         assertEquals(1, second.awaitEnd());
         assertTrue(
                 second.err()
-                        .contains(
-                                ("page-agent: cannot listen on unix:%s: %s is in use: a process listens there; choose"
-                                                + " another path")
-                                        .formatted(directory.resolve("a.sock"), directory.resolve("a.sock"))),
+                        .contains(("page-agent: cannot listen on unix:%s: %s is in use: a process listens there; choose"
+                                        + " another path")
+                                .formatted(directory.resolve("a.sock"), directory.resolve("a.sock"))),
                 second.err());
         first.kill();
         assertTrue(Files.exists(directory.resolve("a.sock")), "it is left behind");

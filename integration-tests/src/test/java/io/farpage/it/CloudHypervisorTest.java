@@ -64,10 +64,9 @@ class CloudHypervisorTest {
     /** As {@code VmMigrationConfig} is serialized, with its ranges in the order of their slots. */
     private static byte[] config(List<Range> ranges) {
         return ranges.reversed().stream()
-                .map(range ->
-                        ("{\"slot\":%d,\"gpa\":%d,\"size\":%d,\"zone_id\":\"mem0\","
-                                        + "\"virtio_mem\":false,\"file_offset\":0}")
-                                .formatted(range.gpa() >>> 32, range.gpa(), (long) range.pages() * range.pageSize()))
+                .map(range -> ("{\"slot\":%d,\"gpa\":%d,\"size\":%d,\"zone_id\":\"mem0\","
+                                + "\"virtio_mem\":false,\"file_offset\":0}")
+                        .formatted(range.gpa() >>> 32, range.gpa(), (long) range.pages() * range.pageSize()))
                 .collect(Collectors.joining(
                         ",",
                         "{\"vm_config\":{\"cpus\":{\"boot_vcpus\":1}},\"common_cpuid\":[],"

@@ -83,10 +83,9 @@ class ExposureTest {
         for (String address : List.of("0.0.0.0:0", "[::]:0", "192.0.2.1:0")) {
             String said = refusedCoordinator("server.listen=" + address);
             assertTrue(
-                    said.contains(
-                            "coordinator: server.listen: '" + address
-                                    + "' is not a loopback address, and there is no authentication without TLS; set"
-                                    + " tls.certificate"),
+                    said.contains("coordinator: server.listen: '" + address
+                            + "' is not a loopback address, and there is no authentication without TLS; set"
+                            + " tls.certificate"),
                     said);
             assertTrue(said.contains("or insecure: true"), said);
         }

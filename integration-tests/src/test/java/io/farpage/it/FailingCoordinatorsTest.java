@@ -106,7 +106,8 @@ class FailingCoordinatorsTest {
                 .rest()
                 .sendJson("PUT", "/api/v1/spaces/" + SPACE + "/guest", """
                         {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], \
-                        "localBytes": %d}""".formatted(socket, (long) PAGES * PAGE, PAGE, (long) LIMIT * PAGE))
+                        "localBytes": %d}""".formatted(
+                                socket, (long) PAGES * PAGE, PAGE, (long) LIMIT * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES);
         await("the guest is attached", Deadlines.LONG)

@@ -212,9 +212,8 @@ class FaultsPageTest {
     void shouldShowTheLaterOfTwoReportsOfASecond() throws CoordinatorException {
         open("/");
         browser()
-                .evaluate(
-                        "import('/dashboard/histories.js').then(module =>"
-                                + " { window.histories = new module.Histories('figures/nodes', 'nodes', 'node'); })");
+                .evaluate("import('/dashboard/histories.js').then(module =>"
+                        + " { window.histories = new module.Histories('figures/nodes', 'nodes', 'node'); })");
         // More than one round, since a new second may begin between the two reports.
         for (int round = 0; round < 3; round++) {
             for (int sample = 0; sample < 2; sample++) {
@@ -222,9 +221,8 @@ class FaultsPageTest {
                 assertEquals(
                         70_000 + sample * 9_000,
                         browser()
-                                .evaluate(
-                                        "histories.refresh({prefix: 'node-00'})"
-                                                + ".then(() => histories.get('node-00').history.faultP99Ns.at(-1))")
+                                .evaluate("histories.refresh({prefix: 'node-00'})"
+                                        + ".then(() => histories.get('node-00').history.faultP99Ns.at(-1))")
                                 .asInt());
             }
         }
@@ -241,9 +239,8 @@ class FaultsPageTest {
             best = Math.min(
                     best,
                     browser()
-                            .evaluate(
-                                    "performance.getEntriesByType('resource')"
-                                            + ".filter(one => one.name.includes('/figures/nodes'))[0].responseEnd")
+                            .evaluate("performance.getEntriesByType('resource')"
+                                    + ".filter(one => one.name.includes('/figures/nodes'))[0].responseEnd")
                             .asDouble());
         }
         System.out.printf("all nodes and their faults were read %.0f ms after the page was opened%n", best);
@@ -256,9 +253,8 @@ class FaultsPageTest {
         for (int presses = 0; presses < 60; presses++) {
             browser().press("Tab");
             String focused = browser()
-                    .evaluate(
-                            "(e => (parseFloat(getComputedStyle(e).outlineWidth) >= 2 ? '' : 'unseen ') +"
-                                    + " (e.getAttribute('href') ?? e.tagName))(document.activeElement)")
+                    .evaluate("(e => (parseFloat(getComputedStyle(e).outlineWidth) >= 2 ? '' : 'unseen ') +"
+                            + " (e.getAttribute('href') ?? e.tagName))(document.activeElement)")
                     .asString();
             assertTrue(focused.endsWith("BODY") || !focused.startsWith("unseen"), focused);
             if (focused.startsWith(link)) {

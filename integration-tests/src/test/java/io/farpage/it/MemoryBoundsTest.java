@@ -218,10 +218,9 @@ class MemoryBoundsTest {
                 "{\"incarnation\":\"%016x\",\"peerIncarnation\":\"%016x\",\"entries\":[".formatted(1, 2));
         for (int i = 0; i < entries; i++) {
             json.append(i == 0 ? "" : ",")
-                    .append(
-                            ("{\"transport\":\"tcp\",\"shard\":%d,\"rail\":%d,\"qpn\":%d,"
-                                            + "\"lid\":1,\"psn\":1,\"mtu\":4096,")
-                                    .formatted(i / 64, i % 64, i))
+                    .append(("{\"transport\":\"tcp\",\"shard\":%d,\"rail\":%d,\"qpn\":%d,"
+                                    + "\"lid\":1,\"psn\":1,\"mtu\":4096,")
+                            .formatted(i / 64, i % 64, i))
                     .append("\"host\":\"127.0.0.1\",\"port\":1}");
         }
         return json.append("]}").toString();

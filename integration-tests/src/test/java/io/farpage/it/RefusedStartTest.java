@@ -114,10 +114,9 @@ class RefusedStartTest {
         long bytes = MEMORY_FACTOR * physicalMemory() / (2 << 20) * (2 << 20);
         List<String> lines = refusal("pool.exported=" + bytes + "B", "pool.hugepages=off");
         assertEquals(
-                List.of(
-                        ("the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit"
-                                        + " named")
-                                .formatted(bytes + (4 << 20))),
+                List.of(("the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit"
+                                + " named")
+                        .formatted(bytes + (4 << 20))),
                 lines.stream()
                         .map(line -> line.replaceAll("\\d+ are left \\([^)]+\\)", "N are left (LIMIT)"))
                         .toList());

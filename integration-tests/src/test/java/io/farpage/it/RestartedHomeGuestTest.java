@@ -76,8 +76,7 @@ class RestartedHomeGuestTest {
             Guests guests = new Guests(cluster, "a", "b");
             guests.tryAttach("vm", """
                             {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "localBytes": %d, \
-                            "encrypted": %s}""".formatted(
-                            socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, encrypted))
+                            "encrypted": %s}""".formatted(socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, encrypted))
                     .expect(200);
             try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, random.nextLong())) {
                 for (int kill = 0; kill < KILLS; kill++) {

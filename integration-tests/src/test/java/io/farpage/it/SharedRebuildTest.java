@@ -77,7 +77,8 @@ class SharedRebuildTest {
                 .rest()
                 .sendJson("PUT", "/api/v1/spaces/guest/guest", """
                         {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], \
-                        "localBytes": %d}""".formatted(socket, (long) PAGES * PAGE, PAGE, (long) PAGES / 4 * PAGE))
+                        "localBytes": %d}""".formatted(
+                                socket, (long) PAGES * PAGE, PAGE, (long) PAGES / 4 * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES);
         await("the guest is attached", Deadlines.LONG)

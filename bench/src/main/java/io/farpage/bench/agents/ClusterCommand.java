@@ -30,9 +30,8 @@ public final class ClusterCommand implements Callable<Integer> {
     @Option(
             names = "--agents",
             defaultValue = "100",
-            description =
-                    "Pretended agents, or several numbers of them to simulate, separated by commas"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "Pretended agents, or several numbers of them to simulate, separated by commas"
+                    + " (default: ${DEFAULT-VALUE})")
     private String agentsText = "";
 
     @Option(
@@ -89,9 +88,8 @@ public final class ClusterCommand implements Callable<Integer> {
             names = "--lease",
             defaultValue = "15s",
             converter = TimeSpan.class,
-            description =
-                    "lease.duration of the coordinator; heartbeats come three times as often"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "lease.duration of the coordinator; heartbeats come three times as often"
+                    + " (default: ${DEFAULT-VALUE})")
     private Duration lease = Duration.ZERO;
 
     @Option(

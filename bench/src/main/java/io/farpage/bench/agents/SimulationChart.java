@@ -23,10 +23,9 @@ final class SimulationChart {
 
     static String svg(SimulationSeries series) {
         StringBuilder svg = new StringBuilder();
-        svg.append(
-                ("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""
-                                + " font-family=\"sans-serif\" font-size=\"11\">\n")
-                        .formatted(3 * WIDTH, HEIGHT + LEGEND));
+        svg.append(("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""
+                        + " font-family=\"sans-serif\" font-size=\"11\">\n")
+                .formatted(3 * WIDTH, HEIGHT + LEGEND));
         svg.append("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
         panel(svg, 0, "requests per event", series, Row::requests);
         panel(svg, 1, "bytes per event", series, Row::bytes);

@@ -39,9 +39,8 @@ public final class RunOptions {
 
     @Option(
             names = "--rounds",
-            description =
-                    "Rounds of each run, 1 to 1000; each round is followed or preceded by one of the baseline"
-                            + " (default: fetch 11, fault 7)")
+            description = "Rounds of each run, 1 to 1000; each round is followed or preceded by one of the baseline"
+                    + " (default: fetch 11, fault 7)")
     private @Nullable Integer rounds;
 
     @Option(
@@ -60,9 +59,8 @@ public final class RunOptions {
             names = "--start-timeout",
             defaultValue = "90s",
             converter = TimeSpan.class,
-            description =
-                    "How long each program may take to be ready, and the link to come up; for slow and emulated"
-                            + " machines (default: ${DEFAULT-VALUE})")
+            description = "How long each program may take to be ready, and the link to come up; for slow and emulated"
+                    + " machines (default: ${DEFAULT-VALUE})")
     private Duration startTimeout = Duration.ZERO;
 
     @Option(names = "--no-baseline", description = "Do not run the C or perftest baseline")

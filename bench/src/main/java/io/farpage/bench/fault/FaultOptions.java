@@ -35,17 +35,15 @@ final class FaultOptions {
     @Option(
             names = "--prefetch",
             defaultValue = "32",
-            description =
-                    "Largest number of pages in one fetch, 2 to 64, in the cases that prefetch"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "Largest number of pages in one fetch, 2 to 64, in the cases that prefetch"
+                    + " (default: ${DEFAULT-VALUE})")
     int prefetch;
 
     @Option(
             names = "--backing",
             defaultValue = "memfd",
-            description =
-                    "Memory to touch: memfd, which an agent can evict from, or anonymous, as Firecracker uses it"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "Memory to touch: memfd, which an agent can evict from, or anonymous, as Firecracker uses it"
+                    + " (default: ${DEFAULT-VALUE})")
     Backing backing = Backing.MEMFD;
 
     @Option(
@@ -62,9 +60,8 @@ final class FaultOptions {
             names = "--warmup",
             defaultValue = "5s",
             converter = TimeSpan.class,
-            description =
-                    "How long the agents resolve faults before the first round, for the JIT compiler"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "How long the agents resolve faults before the first round, for the JIT compiler"
+                    + " (default: ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
     @Mixin

@@ -173,11 +173,10 @@ public final class HttpAttempts {
     private void addMemory(Port at, Door door) {
         add(at, "memory of a space not complete", () -> {
             try (Stranger slow = door.knock()) {
-                return statusOf(slow.say(
-                                ("PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r\nHost: localhost\r\n"
-                                                + "Content-Type: application/octet-stream\r\n"
-                                                + "Content-Length: 65536\r\n\r\n")
-                                        .formatted(at.ordinal()))
+                return statusOf(slow.say(("PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r\nHost: localhost\r\n"
+                                        + "Content-Type: application/octet-stream\r\n"
+                                        + "Content-Length: 65536\r\n\r\n")
+                                .formatted(at.ordinal()))
                         .dribble(new byte[1])
                         .untilItEnds(SOON));
             }

@@ -49,9 +49,8 @@ public final class StressCommand implements Callable<Integer> {
     @Option(
             names = "--rate",
             defaultValue = "0",
-            description =
-                    "Operations a second of all threads together, 0 for as many as there can be"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "Operations a second of all threads together, 0 for as many as there can be"
+                    + " (default: ${DEFAULT-VALUE})")
     private long rate;
 
     @Option(names = "--seed", description = "Seed of the operations (default: random, and printed)")

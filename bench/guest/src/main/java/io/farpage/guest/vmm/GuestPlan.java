@@ -69,9 +69,7 @@ record GuestPlan(
             require(
                     written || pass == Pass.ZEROS || pass == Pass.WRITE,
                     "--passes has " + pass.label() + " before a write; nothing is known of the pages there but zeros");
-            require(
-                    !written || pass != Pass.ZEROS,
-                    "--passes has zeros after a write; the pages are no longer zeros");
+            require(!written || pass != Pass.ZEROS, "--passes has zeros after a write; the pages are no longer zeros");
             written |= pass.writes();
         }
     }

@@ -35,9 +35,8 @@ public final class MemoryOptions {
     @Option(
             names = "--pagers",
             defaultValue = "1",
-            description =
-                    "Parts of the memory, each with a pager of its own in the agent, 1 to 16"
-                            + " (default: ${DEFAULT-VALUE})")
+            description = "Parts of the memory, each with a pager of its own in the agent, 1 to 16"
+                    + " (default: ${DEFAULT-VALUE})")
     private int pagers;
 
     @Option(

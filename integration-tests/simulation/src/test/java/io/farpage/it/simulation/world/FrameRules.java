@@ -222,15 +222,9 @@ final class FrameRules {
                     .toList();
             for (ExportedFrames.Key key : frames.get().keys(moment)) {
                 if (own.stream().noneMatch(claim -> key.reaches(claim.offset(), claim.length()))) {
-                    engine.fail(
-                            ("%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them"
-                                            + " at %.6f s")
-                                    .formatted(
-                                            key.length(),
-                                            key.offset(),
-                                            host.id(),
-                                            key.by(),
-                                            engine.secondsAt(key.since())));
+                    engine.fail(("%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them"
+                                    + " at %.6f s")
+                            .formatted(key.length(), key.offset(), host.id(), key.by(), engine.secondsAt(key.since())));
                 }
             }
         }

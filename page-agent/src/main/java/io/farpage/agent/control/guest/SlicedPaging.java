@@ -445,7 +445,7 @@ final class SlicedPaging implements Paging {
     private void closeRemoved() {
         pagers.forEach(one -> hosts.release(one.host()));
         if (kept.isPresent() && hasEnded() && end().saved()) {
-            forgotten.thenRun(this::release);
+            var _ = forgotten.thenRun(this::release);
         } else {
             release();
         }

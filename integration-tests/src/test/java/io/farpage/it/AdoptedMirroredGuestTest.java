@@ -77,9 +77,10 @@ class AdoptedMirroredGuestTest {
         }
         cluster.awaitAllLinks();
         Guests guests = new Guests(cluster, "a", "b");
-        String request = """
-                {"socket": "%s", "sizeBytes": %d, "homes": [%s], "replicas": 2, "localBytes": %d}""";
-        guests.tryAttach("vm", request.formatted(directory.resolve("guest"), PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
+        Path socket = directory.resolve("guest");
+        guests.tryAttach("vm", """
+                        {"socket": "%s", "sizeBytes": %d, "homes": [%s], "replicas": 2, \
+                        "localBytes": %d}""".formatted(socket, PAGES * PAGE, homes, LOCAL_PAGES * PAGE))
                 .expect(200);
         return guests;
     }

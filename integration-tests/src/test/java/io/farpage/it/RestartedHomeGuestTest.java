@@ -74,10 +74,10 @@ class RestartedHomeGuestTest {
             cluster.launchAgent("b", home);
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
-            String request = """
-                    {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "localBytes": %d, "encrypted": %s}""";
             long localBytes = (long) LOCAL_PAGES * PAGE;
-            guests.tryAttach("vm", request.formatted(socket, (long) PAGES * PAGE, localBytes, encrypted))
+            guests.tryAttach("vm", """
+                            {"socket": "%s", "sizeBytes": %d, "homes": ["b"], "localBytes": %d, \
+                            "encrypted": %s}""".formatted(socket, (long) PAGES * PAGE, localBytes, encrypted))
                     .expect(200);
             try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, random.nextLong())) {
                 for (int kill = 0; kill < KILLS; kill++) {

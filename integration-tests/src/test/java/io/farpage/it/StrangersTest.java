@@ -213,11 +213,13 @@ class StrangersTest {
             assertAnswer(door, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400");
             assertAnswer(
                     door, "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400");
-            assertAnswer(
-                    door,
-                    "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n"
-                            + "Connection: close\r\n\r\n",
-                    "4");
+            assertAnswer(door, """
+                    POST /api/v1/spaces HTTP/1.1\r
+                    Host: localhost\r
+                    Content-Length: 99999999999\r
+                    Connection: close\r
+                    \r
+                    """, "4");
         }
     }
 

@@ -66,8 +66,16 @@ class SchemaTest {
 
     @Test
     void shouldReadNestedYamlListsAndDottedKeys() throws IOException {
-        Path file = yaml("rdma:\n  max_send_wr: 128\n  devices: [mlx5_0, mlx5_1]\n  gid_index: 3\n"
-                + "pool.size: 1GiB\npager:\n  pin: true\nnode:\n");
+        Path file = yaml("""
+                rdma:
+                  max_send_wr: 128
+                  devices: [mlx5_0, mlx5_1]
+                  gid_index: 3
+                pool.size: 1GiB
+                pager:
+                  pin: true
+                node:
+                """);
         Config config = SCHEMA.load(Optional.of(file), Map.of(), Map.of());
         assertEquals(128, config.get(DEPTH));
         assertEquals(List.of("mlx5_0", "mlx5_1"), config.get(DEVICES));

@@ -56,9 +56,14 @@ public final class Firecracker implements AutoCloseable {
      */
     public void request(String method, String path, String json) throws IOException {
         byte[] body = json.getBytes(StandardCharsets.UTF_8);
-        String head = ("%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
-                        + "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n")
-                .formatted(method, path, body.length);
+        String head = """
+                %s %s HTTP/1.1\r
+                Host: localhost\r
+                Accept: application/json\r
+                Content-Type: application/json\r
+                Content-Length: %d\r
+                \r
+                """.formatted(method, path, body.length);
         try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
             channel.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
             channel.write(ByteBuffer.wrap(body));

@@ -24,9 +24,13 @@ import javax.net.ssl.SSLSocket;
 public final class HttpAttempts {
     private static final Duration SOON = Duration.ofSeconds(25);
     private static final String SPACE = "{\"name\":\"x\",\"sizeBytes\":8192}";
-    private static final String POST =
-            "POST /api/v1/spaces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                    + "Content-Length: %d\r\n\r\n";
+    private static final String POST = """
+            POST /api/v1/spaces HTTP/1.1\r
+            Host: localhost\r
+            Content-Type: application/json\r
+            Content-Length: %d\r
+            \r
+            """;
     private static final byte[] CLIENT_HELLO = {0x16, 3, 1, 0x02, 0, 1, 0, 1, (byte) 0xfc, 3, 3, 0};
     private static final int ACCEPTED_BEFORE_COUNTED = 16;
     private static final int NOBODY = 65_534;
@@ -173,10 +177,13 @@ public final class HttpAttempts {
     private void addMemory(Port at, Door door) {
         add(at, "memory of a space not complete", () -> {
             try (Stranger slow = door.knock()) {
-                return statusOf(slow.say(("PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r\nHost: localhost\r\n"
-                                        + "Content-Type: application/octet-stream\r\n"
-                                        + "Content-Length: 65536\r\n\r\n")
-                                .formatted(at.ordinal()))
+                return statusOf(slow.say("""
+                                PUT /api/v1/spaces/memory-%s/memory HTTP/1.1\r
+                                Host: localhost\r
+                                Content-Type: application/octet-stream\r
+                                Content-Length: 65536\r
+                                \r
+                                """.formatted(at.ordinal()))
                         .dribble(new byte[1])
                         .untilItEnds(SOON));
             }

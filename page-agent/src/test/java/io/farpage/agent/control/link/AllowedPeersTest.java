@@ -64,6 +64,7 @@ final class AllowedPeersTest {
         Map<String, String> settings = new HashMap<>(Map.of(
                 "node.id", node,
                 "api.listen", "127.0.0.1:0",
+                "api.socket", directory.resolve(node + ".sock").toString(),
                 "coordinator.url", coordinator.orElseThrow().url().toString(),
                 "pool.exported", "2MiB",
                 "pool.staging", "4MiB",

@@ -11,6 +11,8 @@ import tools.jackson.databind.JsonNode;
 public final class Guests {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
+    private static final int COORDINATOR_AWAY = 503;
+
     private final Cluster cluster;
     private final String node;
     private final String home;
@@ -35,7 +37,10 @@ public final class Guests {
         String body = """
                 {"socket": "%s", "sizeBytes": %d, "pageSize": %d, \
                 "homes": ["%s"], "localBytes": %d}""".formatted(socket, bytes, pageSize, home, localBytes);
-        tryAttach(space, body).expect(200);
+        // A busy machine may not answer in coordinator.timeout. The request may be repeated.
+        await("the coordinator", TIMEOUT)
+                .until(() -> tryAttach(space, body), answer -> answer.status() != COORDINATOR_AWAY)
+                .expect(200);
     }
 
     /** Asks to make ready for a guest. */

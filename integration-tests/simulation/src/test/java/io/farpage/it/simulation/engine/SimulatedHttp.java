@@ -48,6 +48,24 @@ public final class SimulatedHttp extends HttpClient {
         public int lateOneIn;
 
         public long lateNanos;
+        /** The process whose requests to the processes of that name are refused; none if there is none. */
+        private Optional<Node> refused = Optional.empty();
+
+        private String refusing = "";
+
+        /** Refuses all requests of a process to those of a name. */
+        public void refuse(Node client, String server) {
+            refused = Optional.of(client);
+            refusing = server;
+        }
+
+        public void refuseNone() {
+            refused = Optional.empty();
+        }
+
+        private boolean areRefused(Node client, Node server) {
+            return refused.filter(client::equals).isPresent() && server.name().equals(refusing);
+        }
     }
 
     @SuppressWarnings("ArrayRecordComponent") // compared by no code
@@ -126,7 +144,7 @@ public final class SimulatedHttp extends HttpClient {
     private static void arrive(HttpRequest request, byte[] body, Node client, java.util.function.Consumer<Answer> to) {
         Engine engine = Engine.get();
         Served served = SERVED.get(request.uri().getHost());
-        if (served == null || served.node().isDead()) {
+        if (served == null || served.node().isDead() || FAULTS.areRefused(client, served.node())) {
             engine.after(engine.between(30_000, 500_000), client, () -> to.accept(null));
             return;
         }

@@ -54,6 +54,9 @@ public final class SimulatedStore implements Store {
         /** The rows that were lost last, until the next commit. */
         private final Map<Table, Map<String, String>> lost = new EnumMap<>(Table.class);
 
+        /** Whether these are older rows, which {@link #lost} has replaced since. */
+        private boolean isOld;
+
         private long revision;
 
         Optional<String> before(Table table, String key) {
@@ -89,10 +92,34 @@ public final class SimulatedStore implements Store {
         return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()), leads);
     }
 
+    /** All rows at one moment. */
+    public record Copy(Map<Table, Map<String, String>> tables, long revision) {}
+
+    /** What a backup holds that is made now. */
+    public static Copy copy(Path directory) {
+        Rows rows = DISKS.get(directory);
+        Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
+        rows.tables.forEach((table, all) -> tables.put(table, new TreeMap<>(all)));
+        return new Copy(tables, rows.revision);
+    }
+
+    /** Brings an older copy back. What is written to it is not looked at, and {@link #lose} follows. */
+    public static void restore(Path directory, Copy older) {
+        Rows rows = DISKS.get(directory);
+        rows.lost.putAll(rows.tables);
+        rows.tables.clear();
+        older.tables().forEach((table, all) -> rows.tables.put(table, new TreeMap<>(all)));
+        rows.revision = older.revision();
+        rows.isOld = true;
+    }
+
     /** Loses all rows. What the next commit writes replaces them, to those who look at commits. */
     public static void lose(Path directory) {
         Rows rows = DISKS.get(directory);
-        rows.lost.putAll(rows.tables);
+        if (!rows.isOld) {
+            rows.lost.putAll(rows.tables);
+        }
+        rows.isOld = false;
         rows.tables.clear();
         rows.revision = 0;
     }
@@ -144,9 +171,11 @@ public final class SimulatedStore implements Store {
                 table.remove(change.key());
             }
         }
-        replaced.addAll(rows.gone());
         rows.revision++;
-        watch.accept(replaced);
+        if (!rows.isOld) {
+            replaced.addAll(rows.gone());
+            watch.accept(replaced);
+        }
         if (fails) {
             engine.trail().count("commit made, and said to have failed");
             throw new StoreException("the disk does not say whether it has written");

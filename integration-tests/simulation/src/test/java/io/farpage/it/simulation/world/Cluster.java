@@ -46,6 +46,9 @@ final class Cluster {
     /** Whether the coordinator's store is lost, and not rebuilt yet. */
     private boolean hasLostStore;
 
+    /** Whether the store is an older copy. */
+    private boolean servesOlder;
+
     private int starts;
 
     /** A host with an agent. */
@@ -140,10 +143,28 @@ final class Cluster {
         return directory.resolve("store");
     }
 
+    SimulatedStore.Copy copyOfStore() {
+        return SimulatedStore.copy(store());
+    }
+
+    /** Kills the coordinator, and starts one on an older copy of its store. {@link #loseStore} follows. */
+    void serveOlder(SimulatedStore.Copy copy) {
+        coordinators().forEach(Node::kill);
+        SimulatedStore.restore(store(), copy);
+        servesOlder = true;
+        startCoordinators();
+    }
+
+    /** Whether a coordinator serves an older copy of the store. */
+    boolean servesOlder() {
+        return servesOlder;
+    }
+
     /** Kills the coordinator, and loses its store. The one that is started next is rebuilt. */
     void loseStore() {
         coordinators().forEach(Node::kill);
         SimulatedStore.lose(store());
+        servesOlder = false;
         hasLostStore = true;
     }
 

@@ -20,6 +20,9 @@ final class Faults {
     /** A home that stands still for no longer answers in time, over a slow link, too. */
     private static final long UNNOTICED = 350 * MILLISECOND;
 
+    /** After so long, agents have had answers of a revision: heartbeats are a second apart. */
+    private static final long SEEN = 3 * SECOND;
+
     private final Scenario scenario;
     private final Engine engine;
     private final Cluster cluster;
@@ -29,6 +32,11 @@ final class Faults {
     private final Random plan;
 
     private final Set<Integer> omitted = new HashSet<>();
+    /** Copies of the coordinator's store, the oldest first. */
+    private final List<Backup> copies = new ArrayList<>();
+
+    private record Backup(long made, SimulatedStore.Copy rows) {}
+
     /** What is open in the fault that comes next. */
     private Random random;
 
@@ -100,6 +108,9 @@ final class Faults {
             random = new Random(plan.nextLong());
             engine.pause(between(MILLISECOND, variant.pause()));
             number++;
+            if (variant.has(Variant.REBUILD) && !cluster.servesOlder() && !cluster.hasLostStore()) {
+                copies.add(new Backup(engine.now(), cluster.copyOfStore()));
+            }
             if (!over && !omitted.contains(number)) {
                 next();
             }
@@ -208,14 +219,49 @@ final class Faults {
 
     /** The coordinator is lost with its store while all agents run, and rebuilt from what they know. */
     private void loseStore() {
-        if (cluster.coordinators().isEmpty() || down > 0 || engine.now() - downUntil < 3 * SECOND) {
+        if (cluster.coordinators().isEmpty()
+                || cluster.servesOlder()
+                || down > 0
+                || engine.now() - downUntil < 3 * SECOND) {
             return;
         }
         long nanos = between(10 * MILLISECOND, 3 * SECOND);
+        long revision = cluster.copyOfStore().revision();
+        List<Backup> older = copies.stream()
+                .filter(copy -> copy.rows().revision() < revision && engine.now() - copy.made() > SEEN)
+                .toList();
+        if (older.isEmpty() || random.nextBoolean()) {
+            rebuildAfter(nanos);
+        } else {
+            serveOlder(any(older), nanos);
+        }
+    }
+
+    /**
+     * The coordinator is started on a backup. No agent may obey it. Then another one is rebuilt. The scenario sends the
+     * first one no request.
+     */
+    private void serveOlder(Backup older, long nanos) {
+        long served = between(SECOND / 10, 8 * SECOND);
+        note(
+                "older copy of the store",
+                "a coordinator serves a copy of its store that is %.3f s old, for %.3f s"
+                        .formatted((engine.now() - older.made()) / 1e9, served / 1e9));
+        verdicts.excuseCoordinator(served);
+        SimulatedHttp.faults().refuse(engine.running(), "coordinator");
+        cluster.serveOlder(older.rows());
+        failing("older", served, () -> {
+            SimulatedHttp.faults().refuseNone();
+            rebuildAfter(nanos);
+        });
+    }
+
+    private void rebuildAfter(long nanos) {
         note(
                 "coordinator's store lost",
                 "the coordinator and its store are lost; another is rebuilt after %.3f s".formatted(nanos / 1e9));
         verdicts.excuseCoordinator(nanos);
+        copies.clear(); // A coordinator that is rebuilt has another cluster id, which agents compare first.
         cluster.loseStore();
         failing("rebuild", nanos, () -> {
             cluster.startCoordinators();

@@ -253,6 +253,22 @@ class PullsTest {
         assertEquals(Set.of(other), names(first()));
     }
 
+    /** It was to replace a home that has failed, so no live one is lost with it. */
+    @Test
+    void shouldChooseAnotherNodeWhenBothAHomeAndItsReplacementFail() {
+        homes("h1", "h2", "h3", "h4");
+        create(2, "h1", "h2");
+        expire("h2", "h3", "h4");
+        step();
+        String puller = joining().orElseThrow();
+        String other = puller.equals("h3") ? "h4" : "h3";
+        expire("h2", other);
+        step();
+        step();
+        assertEquals(Optional.of(other), joining());
+        assertEquals(1, with.zeroable(puller).size());
+    }
+
     @Test
     void shouldChooseAnotherNodeWhenOneThatPullsGivesUp() {
         homes("h1", "h2", "h3");

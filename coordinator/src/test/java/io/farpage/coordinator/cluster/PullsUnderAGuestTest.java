@@ -41,15 +41,27 @@ class PullsUnderAGuestTest {
 
     /** Homes h1 to h3, and a guest on node w whose pages live on h1, which is drained. */
     private void drain() {
+        attach("h1");
+        drains.begin("h1");
+        repairs.step();
+    }
+
+    private void attach(String... homes) {
         for (String node : List.of("h1", "h2", "h3")) {
             with.membership.register(node, Fixture.node(incarnation(node).value(), POOL));
         }
         with.membership.register("w", Fixture.node(WRITER.value(), 0));
-        with.spaces.create(
-                new SpaceRequest("vm", 8L * PAGE, OptionalInt.empty(), Optional.of(List.of("h1"))).withReplicas(1));
+        with.spaces.create(new SpaceRequest("vm", 8L * PAGE, OptionalInt.empty(), Optional.of(List.of(homes)))
+                .withReplicas(homes.length));
         attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
-        drains.begin("h1");
-        repairs.step();
+    }
+
+    /** The leases of all homes run out but of these. */
+    private void expire(String... living) {
+        with.time.advance(Fixture.LEASE.plusSeconds(1));
+        List.of(living).forEach(node -> with.membership.heartbeat(node, incarnation(node)));
+        with.membership.heartbeat("w", WRITER);
+        with.membership.expire();
     }
 
     private static Incarnation incarnation(String node) {
@@ -157,10 +169,7 @@ class PullsUnderAGuestTest {
         drain();
         drains.cancel("h1");
         repairs.step();
-        with.time.advance(Fixture.LEASE.plusSeconds(1));
-        List.of("h2", "h3").forEach(node -> with.membership.heartbeat(node, incarnation(node)));
-        with.membership.heartbeat("w", WRITER);
-        with.membership.expire();
+        expire("h2", "h3");
         with.time.advance(Repairs.PAUSE.plusSeconds(1));
         assertEquals(0, repairs.step());
         assertTrue(
@@ -173,14 +182,22 @@ class PullsUnderAGuestTest {
         drain();
         String to = joining();
         allow();
-        with.time.advance(Fixture.LEASE.plusSeconds(1));
-        List.of("h1", "h2", "h3").stream()
-                .filter(node -> !node.equals(to))
-                .forEach(node -> with.membership.heartbeat(node, incarnation(node)));
-        with.membership.heartbeat("w", WRITER);
-        with.membership.expire();
+        expire("h1", to.equals("h2") ? "h3" : "h2");
         repairs.step();
         assertTrue(first().joining().filter(home -> home.node().equals(to)).isEmpty(), first()::toString);
+    }
+
+    /** It was to replace a home that has failed, so no live one is lost with it. */
+    @Test
+    void shouldDropAHomeThatPullsWhenBothItAndTheOneBeforeItFail() {
+        attach("h1", "h2");
+        expire("h2", "h3");
+        repairs.step();
+        assertEquals("h3", joining());
+        allow();
+        expire("h2");
+        repairs.step();
+        assertEquals(Optional.empty(), first().joining());
     }
 
     @Test

@@ -415,7 +415,9 @@ final class Faults {
         verdicts.excuse(host.id(), nanos);
         verdicts.excuseDropsBy(host.id(), nanos);
         note(
-                "agent killed, and its pool kept",
+                scenario.isBeingLeft(host.id())
+                        ? "agent killed that a guest leaves"
+                        : "agent killed, and its pool kept",
                 "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
         down("restart", nanos, () -> {
             cluster.start(host);

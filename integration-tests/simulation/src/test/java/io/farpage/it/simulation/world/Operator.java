@@ -160,6 +160,23 @@ final class Operator {
         }
     }
 
+    /**
+     * Whether an agent has written the pages of a guest that has ended, and says so, or is a successor that knows
+     * nothing of it, since its space was detached.
+     */
+    boolean hasLeft(String host, String space) {
+        String state = state(host, space);
+        return state.equals("ended") || (state.startsWith("404") && isDetached(space));
+    }
+
+    private boolean isDetached(String space) {
+        try {
+            return client.attachments(space).isEmpty();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
     /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
     boolean delete(String on, String space) {
         try {

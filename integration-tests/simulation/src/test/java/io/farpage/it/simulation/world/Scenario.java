@@ -47,6 +47,8 @@ public final class Scenario {
 
     /** The hosts that serve guests, which neither come nor go, by space. */
     private final Map<String, String> served = new LinkedHashMap<>();
+    /** The hosts that guests are about to leave, whose VMM has ended. */
+    private final Map<Guest, String> leaving = new LinkedHashMap<>();
     /** The guests of encrypted spaces. */
     private final Set<Guest> encrypted = new HashSet<>();
 
@@ -252,11 +254,17 @@ public final class Scenario {
         return hosts.values().stream().anyMatch(used -> used.contains(host));
     }
 
-    /** Whether each guest on a host, or on its way there, is served there. */
+    /** Whether each guest on a host is served there, or leaves it, and none is on its way there. */
     boolean isSettled(String host) {
         return hosts.entrySet().stream()
                 .filter(each -> each.getValue().contains(host))
-                .allMatch(each -> host.equals(served.get(each.getKey().space())));
+                .map(Map.Entry::getKey)
+                .allMatch(guest -> host.equals(served.get(guest.space())) || host.equals(leaving.get(guest)));
+    }
+
+    /** Whether a guest of a host has ended, and its pages may not be at their homes yet. */
+    boolean isBeingLeft(String host) {
+        return leaving.containsValue(host);
     }
 
     /** Whether the agent of a host runs and says that it serves all guests that are there. */
@@ -328,11 +336,10 @@ public final class Scenario {
         hosts.put(guest, new TreeSet<>(List.of(from, to)));
         served.remove(guest.space());
         guest.end();
-        await(
-                "the pages of " + guest.space() + " are at their homes",
-                60,
-                () -> operator.state(from, guest.space()).equals("ended"));
+        leaving.put(guest, from);
+        await("the pages of " + guest.space() + " are at their homes", 60, () -> operator.hasLeft(from, guest.space()));
         await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
+        leaving.remove(guest);
         if (encrypted.contains(guest) && !from.equals(to)) {
             carryTags(guest, from, to);
         }
@@ -424,10 +431,12 @@ public final class Scenario {
         engine.pause(engine.between(0, SECOND));
         stop(guest);
         guest.end();
+        leaving.put(guest, guest.host());
         await(
                 guest.space() + " is removed from " + guest.host(),
                 60,
                 () -> operator.delete(guest.host(), guest.space()));
+        leaving.remove(guest);
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {

@@ -53,6 +53,9 @@ final class TrainCommand implements Callable<Integer> {
         @Parameters(paramLabel = "DIRECTORY", description = "Where they keep their files; must be empty.")
         private @Nullable Path directory;
 
+        /** From now on the programs end with this process. */
+        private volatile boolean ending;
+
         Programs() {}
 
         @Override
@@ -76,6 +79,7 @@ final class TrainCommand implements Callable<Integer> {
             // The commands begin when there is something to show.
             Files.writeString(files.resolve(PORT_FILE), port);
             while (System.in.read() >= 0) {}
+            ending = true;
             return 0;
         }
 
@@ -94,11 +98,13 @@ final class TrainCommand implements Callable<Integer> {
                     "--set=link.grace=0ms");
         }
 
-        private static void start(String name, CommandLine program, List<String> arguments) {
+        private void start(String name, CommandLine program, List<String> arguments) {
             Thread.ofPlatform().daemon().name(name).start(() -> {
                 int code = program.execute(arguments.toArray(String[]::new));
                 // None of them ends by itself, unless it cannot start; it has said why.
-                Runtime.getRuntime().halt(code == 0 ? 1 : code);
+                if (!ending) {
+                    Runtime.getRuntime().halt(code == 0 ? 1 : code);
+                }
             });
         }
 

@@ -16,7 +16,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What target/farpage is made of. Directories are among them, so that a file that is gone counts as a change.
-SOURCES := $(shell cd "$(ROOT)" && find pom.xml bin build/aot-caches build/preload-library .mvn \
+SOURCES := $(shell cd "$(ROOT)" && find pom.xml bin build/aot-caches build/CacheableClasses.java build/preload-library .mvn \
     $(foreach m,rdma-verbs rdma-verbs/linux page-pool coordinator coordinator/service coordinator/client coordinator/etcd page-agent bench/guest bench cli,$m/pom.xml $m/src/main) \
     bench/baseline)
 BUILT := $(ROOT)/target/farpage/.built

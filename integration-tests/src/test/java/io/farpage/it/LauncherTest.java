@@ -80,6 +80,7 @@ class LauncherTest {
     @ParameterizedTest
     @CsvSource({
         "commands, farpage status, io.farpage.coordinator.command.StatusCommand",
+        "commands, farpage status, picocli.CommandLine",
         "commands, coordinator nodes, io.farpage.coordinator.command.NodesCommand",
         "commands, farpage up --help, io.farpage.cli.local.UpCommand",
         "programs, coordinator run --set=store.directory=/dev/null/none, io.farpage.coordinator.command.RunCommand",

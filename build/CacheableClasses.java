@@ -1,5 +1,5 @@
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassFile.ClassHierarchyResolverOption;
 import java.lang.classfile.ClassHierarchyResolver;
@@ -10,7 +10,6 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Enumeration;
 import java.util.zip.ZipEntry;
@@ -36,13 +35,11 @@ final class CacheableClasses {
     }
 
     private static void rewrite(Path jar) throws IOException {
-        Path written = jar.resolveSibling(jar.getFileName() + ".new");
-        FileTime time = Files.getLastModifiedTime(jar);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         boolean changed = false;
         try (ZipFile in = new ZipFile(jar.toFile());
                 URLClassLoader classes = new URLClassLoader(new URL[] {jar.toUri().toURL()});
-                OutputStream file = Files.newOutputStream(written);
-                ZipOutputStream out = new ZipOutputStream(file)) {
+                ZipOutputStream out = new ZipOutputStream(bytes)) {
             ClassHierarchyResolver hierarchy = ClassHierarchyResolver.ofClassLoading(classes);
             ClassFile format = ClassFile.of(ClassHierarchyResolverOption.of(hierarchy));
             for (Enumeration<? extends ZipEntry> entries = in.entries(); entries.hasMoreElements(); ) {
@@ -63,10 +60,9 @@ final class CacheableClasses {
             }
         }
         if (changed) {
-            Files.setLastModifiedTime(written, time);
-            Files.move(written, jar, StandardCopyOption.REPLACE_EXISTING);
-        } else {
-            Files.delete(written);
+            FileTime time = Files.getLastModifiedTime(jar);
+            Files.write(jar, bytes.toByteArray());
+            Files.setLastModifiedTime(jar, time);
         }
     }
 

@@ -3,7 +3,6 @@ package io.farpage.coordinator.api;
 import io.farpage.coordinator.cluster.Alerts;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Membership;
-import io.farpage.coordinator.cluster.PoolUse;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind.Severity;
@@ -139,18 +138,17 @@ final class Overviews {
     Overview page(NodeFilter filter, Limits limits) {
         long index = ledger.events().index();
         State state = ledger.state();
-        PoolUse use = PoolUse.of(state);
-        List<Alert> alerts = Alerts.of(state, use);
+        List<Alert> alerts = Alerts.of(state);
         Predicate<Node> urgent = filter.attention() ? Alerts.attention(alerts) : node -> true;
         List<Node> nodes = page(membership.nodes().stream().filter(urgent).toList(), filter);
         Set<String> ids = nodes.stream().map(Node::id).collect(Collectors.toSet());
         return new Overview(
                 index,
                 membership.cluster(),
-                totals(state, use, alerts),
+                totals(state, alerts),
                 alerts.stream().limit(MOST_ALERTS).toList(),
                 nodes.stream()
-                        .map(node -> new NodeUse(node, use.freeBytes(node)))
+                        .map(node -> new NodeUse(node, state.freeBytes(node)))
                         .toList(),
                 limits.links() == 0
                         ? List.of()
@@ -202,7 +200,7 @@ final class Overviews {
                         .values()));
     }
 
-    private static Totals totals(State state, PoolUse use, List<Alert> alerts) {
+    private static Totals totals(State state, List<Alert> alerts) {
         Map<NodeStatus, Long> nodes = new EnumMap<>(NodeStatus.class);
         long pool = 0;
         long used = 0;
@@ -210,7 +208,7 @@ final class Overviews {
             nodes.merge(node.status(), 1L, Long::sum);
             if (node.status() != NodeStatus.FAILED) {
                 pool += node.pool().exportedBytes();
-                used += use.usedBytes(node);
+                used += state.usedBytes(node);
             }
         }
         long critical = alerts.stream()

@@ -41,10 +41,10 @@ public final class Alerts {
     }
 
     /** All alerts, the most urgent ones first. */
-    public static List<Alert> of(State state, PoolUse use) {
+    public static List<Alert> of(State state) {
         Alerts alerts = new Alerts(state);
         state.spaces().values().forEach(alerts::checkSpace);
-        state.nodes().values().forEach(node -> alerts.checkNode(node, use));
+        state.nodes().values().forEach(alerts::checkNode);
         alerts.checkExpected();
         alerts.checkFences();
         alerts.found.sort(URGENCY);
@@ -96,7 +96,7 @@ public final class Alerts {
         return extent.state() == ExtentState.OK && extent.homes().size() < space.copies();
     }
 
-    private void checkNode(Node node, PoolUse use) {
+    private void checkNode(Node node) {
         if (node.status() == NodeStatus.FAILED) {
             long only = onlyCopies.getOrDefault(node.id(), 0L);
             if (only > 0) {
@@ -114,7 +114,7 @@ public final class Alerts {
             return;
         }
         long pool = node.pool().exportedBytes();
-        long used = use.usedBytes(node);
+        long used = state.usedBytes(node);
         if (pool > 0 && used >= NEARLY_FULL * pool) {
             node(
                     AlertKind.POOL_NEARLY_FULL,

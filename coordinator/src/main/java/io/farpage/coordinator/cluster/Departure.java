@@ -56,8 +56,8 @@ final class Departure {
 
     /** Extents whose pages a node has and no other home that is alive. */
     static long lastCopies(Draft draft, Node node) {
-        return draft.extents
-                .all()
+        return draft.hostedBy(node.id()).stream()
+                .flatMap(space -> draft.extents.of(space).stream())
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .filter(extent -> extent.homes().stream().anyMatch(home -> isIn(home, node)))
                 .filter(extent -> extent.homes().stream()

@@ -18,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A change in the making: the state as it will be, the rows to store and the events to tell. Thrown away if anything is
@@ -46,6 +48,9 @@ final class Draft {
     final Rows<Region> regions;
     final Rows<Space> spaces;
     private final Rows<State.Extents> extentRows;
+    private Index<State.Extents> groups;
+    private PoolRanges used;
+    private PoolRanges released;
     final ExtentTable extents;
     final Rows<Release> releases;
     final Rows<Attachment> attachments;
@@ -64,16 +69,59 @@ final class Draft {
         entries = before.soft().entries();
         regions = Rows.soft(before.soft().regions());
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
-        extentRows = Rows.indexed(
-                before.extents(),
-                before.derived().hosted(),
-                (space, was, is) -> ExtentTable.store(space, was, is, changes));
-        releases = Rows.durable(Table.RELEASES, before.releases(), changes);
+        groups = before.derived().groups();
+        used = before.derived().used();
+        released = before.derived().released();
+        extentRows = Rows.indexed(before.extents(), before.derived().hosted(), this::onExtents);
+        releases = Rows.durable(
+                before.releases(), Rows.<Release>asRows(Table.RELEASES, changes).and(this::onRelease));
         attachments = Rows.indexed(
                 Table.ATTACHMENTS, before.attachments(), before.derived().attached(), changes);
         fences = Rows.indexed(Table.FENCES, before.fences(), before.derived().cutOff(), changes);
         drains = Rows.durable(Table.DRAINS, before.drains(), changes);
         extents = new ExtentTable(this, extentRows);
+    }
+
+    private void onExtents(String space, Optional<State.Extents> before, Optional<State.Extents> after) {
+        ExtentTable.store(space, before, after, changes);
+        groups = groups.with(space, before, after);
+        used = used.with(ranges(before), ranges(after));
+    }
+
+    private static List<PoolRanges.Range> ranges(Optional<State.Extents> extents) {
+        return extents.map(State.Extents::ranges).orElse(List.of());
+    }
+
+    private void onRelease(String key, Optional<Release> before, Optional<Release> after) {
+        released = released.with(
+                before.map(release -> Spaces.range(key, release)).stream().toList(),
+                after.map(release -> Spaces.range(key, release)).stream().toList());
+    }
+
+    /** The ranges of pools that extents have. */
+    PoolRanges used() {
+        return used;
+    }
+
+    /** The ranges of pools that are to be zeroed. */
+    PoolRanges released() {
+        return released;
+    }
+
+    /** Bytes of a node's pool that extents and releases have. */
+    long usedBytes(Node node) {
+        PoolRanges.Pool pool = PoolRanges.Pool.of(node);
+        return used.of(pool).bytes() + released.of(pool).bytes();
+    }
+
+    /** The groups of {@code copies} homes that have pages of extents; none of one home. */
+    Set<Set<String>> groups(int copies) {
+        return copies == 1
+                ? Set.of()
+                : groups.words(Integer.toString(copies)).stream()
+                        .map(word ->
+                                Set.of(word.substring(word.indexOf('/') + 1).split("/")))
+                        .collect(Collectors.toSet());
     }
 
     /** The index of the last event. */
@@ -246,6 +294,6 @@ final class Draft {
                 attachments.finished(),
                 fences.finished(),
                 drains.finished(),
-                new State.Derived(extentRows.index(), attachments.index(), fences.index()));
+                new State.Derived(extentRows.index(), attachments.index(), fences.index(), groups, used, released));
     }
 }

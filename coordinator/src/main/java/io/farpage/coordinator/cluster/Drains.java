@@ -77,7 +77,7 @@ public final class Drains {
                         .formatted(space.name(), space.id(), held.size(), reason(view, space, held)));
             }
         }
-        long bytes = node.pool().exportedBytes() - FreeSpace.of(node, view).freeBytes();
+        long bytes = view.usedBytes(node);
         if (extents == 0 && bytes > 0) {
             reasons.add("%d bytes are being zeroed".formatted(bytes));
         }
@@ -175,13 +175,9 @@ public final class Drains {
         List<Node> draining = draft.nodes.values().stream()
                 .filter(node -> isDraining(draft, node.id()) && node.status() != NodeStatus.FAILED)
                 .toList();
-        if (draining.isEmpty()) {
-            return;
-        }
-        for (FreeSpace room : FreeSpace.of(draining, draft)) {
-            Node node = room.node();
+        for (Node node : draining) {
             boolean told = draft.drains.find(node.id()).orElseThrow().told();
-            boolean empty = room.freeBytes() == node.pool().exportedBytes();
+            boolean empty = draft.usedBytes(node) == 0;
             if (empty != told) {
                 draft.drains.put(node.id(), new State.Draining(empty));
                 if (empty) {

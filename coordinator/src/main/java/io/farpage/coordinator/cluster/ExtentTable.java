@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /**
  * The extents of all spaces in a draft. The only writer of their rows: what happens to an extent is a command of
@@ -46,11 +45,6 @@ final class ExtentTable {
     /** As {@link #of(Space)}, by id. */
     List<Extent> of(long space) {
         return rows.find(State.idKey(space)).map(State.Extents::list).orElse(List.of());
-    }
-
-    /** The extents of all spaces. */
-    Stream<Extent> all() {
-        return rows.values().stream().flatMap(row -> row.list().stream());
     }
 
     Collection<State.Extents> rows() {
@@ -102,7 +96,7 @@ final class ExtentTable {
     }
 
     private void put(Space space, List<Extent> extents) {
-        rows.put(State.idKey(space.id()), new State.Extents(extents));
+        rows.put(State.idKey(space.id()), new State.Extents(space.pageSize(), extents));
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.cluster;
 
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -8,6 +9,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
 
@@ -46,6 +48,13 @@ record Index<V>(Function<V, Set<String>> words, PSortedMap<String, String> keys)
             changed = old.contains(word) ? changed : changed.plus(at(word, key), key);
         }
         return new Index<>(words, changed);
+    }
+
+    /** The words that begin with these parts, in their order. Keys of rows have one part. */
+    Set<String> words(String beginning) {
+        return State.under(keys, beginning).keySet().stream()
+                .map(key -> key.substring(0, key.lastIndexOf('/')))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     /** The keys of the rows that have a word, or one that begins with these parts, in their order. */

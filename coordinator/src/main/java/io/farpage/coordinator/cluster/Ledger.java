@@ -354,6 +354,7 @@ public final class Ledger {
         PSortedMap<String, State.Extents> extents = extents(store, spaces);
         PSortedMap<String, Attachment> attachments = read(store, Table.ATTACHMENTS, Attachment.class);
         PSortedMap<String, Fence> fences = read(store, Table.FENCES, Fence.class);
+        PSortedMap<String, Release> releases = read(store, Table.RELEASES, Release.class);
         return new State(
                 index,
                 index,
@@ -364,11 +365,23 @@ public final class Ledger {
                 soft,
                 spaces,
                 extents,
-                read(store, Table.RELEASES, Release.class),
+                releases,
                 attachments,
                 fences,
                 read(store, Table.DRAINS, State.Draining.class),
-                State.Derived.of(extents, attachments, fences));
+                derived(extents, attachments, fences, releases));
+    }
+
+    private static State.Derived derived(
+            PSortedMap<String, State.Extents> extents,
+            PSortedMap<String, Attachment> attachments,
+            PSortedMap<String, Fence> fences,
+            PSortedMap<String, Release> releases) {
+        try {
+            return State.Derived.of(extents, attachments, fences, releases);
+        } catch (IllegalStateException e) {
+            throw new StoreException("the store is damaged: " + e.getMessage(), e);
+        }
     }
 
     /**
@@ -385,7 +398,7 @@ public final class Ledger {
                         .add(extent));
         SortedMap<String, State.Extents> rows = new TreeMap<>();
         spaces.forEach((key, space) -> {
-            State.Extents extents = new State.Extents(found.getOrDefault(key, List.of()));
+            State.Extents extents = new State.Extents(space.pageSize(), found.getOrDefault(key, List.of()));
             extents.gap(space).ifPresent(page -> {
                 throw new StoreException("no extent in the store, or more than one, has page %d of space '%s'"
                         .formatted(page, space.name()));

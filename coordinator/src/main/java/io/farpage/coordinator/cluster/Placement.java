@@ -61,18 +61,6 @@ final class Placement {
                 .count();
     }
 
-    /** The groups of homes that extents have now. */
-    static Set<Set<String>> groups(Draft draft, int copies) {
-        if (copies == 1) {
-            return Set.of();
-        }
-        return draft.extents
-                .all()
-                .filter(extent -> extent.homes().size() == copies && extent.state() == ExtentState.OK)
-                .map(extent -> extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet()))
-                .collect(Collectors.toSet());
-    }
-
     /** The extents of a space of {@code pages} pages; empty if there is no room. */
     Optional<List<Extent>> place(long pages, Set<Set<String>> known) {
         Optional<List<Extent>> inFewGroups = place(pages, pages, known);

@@ -71,9 +71,6 @@ final class RepairPolicy {
      * @param rooms as of the view
      */
     Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
-        if (space.deleting() || !needsChange(view, space)) {
-            return Optional.empty();
-        }
         Optional<Attachment> writer = writer(view, space);
         boolean unattended = Pulls.isUnattended(view, space);
         if (!unattended && writer.isEmpty()) {
@@ -130,16 +127,9 @@ final class RepairPolicy {
         }
     }
 
-    private boolean needsChange(Draft draft, Space space) {
-        for (Extent extent : draft.extents.of(space)) {
-            if (!isSettled(draft, space, extent)
-                    && (needsHome(space, extent, beside(draft, space, extent))
-                            || isJoiningInVain(draft, space, extent)
-                            || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)))) {
-                return true;
-            }
-        }
-        return false;
+    /** Whether nothing will happen to a space unless it or a node changes. */
+    boolean isSettled(Draft draft, Space space) {
+        return space.deleting() || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
     }
 
     /** Whether an extent has all its homes, and none joins, moves or was dropped: so are nearly all at most times. */

@@ -39,6 +39,9 @@ public final class Repairs {
     /** Spaces that one pass changes. */
     private static final int SPACES_IN_A_PASS = 128;
 
+    /** Extents that one pass looks at, as far as whole spaces allow. */
+    private static final int LOOKED_AT_IN_A_PASS = 1_024;
+
     /** A home that was dropped while it joined is not chosen for the same space before so long has passed. */
     static final Duration PAUSE = Duration.ofSeconds(5);
 
@@ -51,14 +54,15 @@ public final class Repairs {
     private final Absences absences;
     private final FailedJoins failed;
     private final RepairPolicy policy;
-
-    /** As of the last pass. */
-    private Rooms rooms;
+    private final Outstanding outstanding = new Outstanding();
 
     /** Revision of the last pass. */
     private long seen = -1;
 
     private long seenAt;
+
+    /** Whether the last pass looked at all spaces that it had to look at. */
+    private boolean isRoundDone;
 
     /**
      * Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a
@@ -78,7 +82,6 @@ public final class Repairs {
         this.absences = new Absences(time, grace);
         this.failed = new FailedJoins(time);
         this.policy = new RepairPolicy(moves, absences);
-        this.rooms = new Rooms(new Draft(ledger.state()));
     }
 
     /**
@@ -87,59 +90,58 @@ public final class Repairs {
      */
     public int step() {
         long revision = ledger.revision();
-        if (seen == revision && time.nanos() - seenAt < REPEAT.toNanos() && !moves.hasFresh()) {
+        if (seen == revision && isRoundDone && time.nanos() - seenAt < REPEAT.toNanos() && !moves.hasFresh()) {
             return 0;
         }
         seen = revision;
         seenAt = time.nanos();
         State now = ledger.state();
-        failed.observe(now);
+        failed.observe(now, outstanding.observe(now));
         absences.observe(now);
         moves.follow(now);
+        moves.all().forEach(move -> outstanding.add(State.idKey(move.space())));
         return plan(now).map(plan -> ledger.change(draft -> apply(draft, plan))).orElse(0);
     }
 
-    /**
-     * What a pass changes, worked out while other changes are made.
-     *
-     * @param of the state that it is for
-     */
-    private record Plan(State of, List<SpacePlan> spaces) {}
-
-    private Optional<Plan> plan(State now) {
+    /** What a pass changes, worked out while other changes are made; empty if nothing. */
+    private Optional<List<SpacePlan>> plan(State now) {
         Draft view = new Draft(now);
-        if (!rooms.isStillOf(now)) {
-            rooms = new Rooms(view);
-        }
-        List<SpacePlan> spaces = new ArrayList<>();
-        int left = JOINING_IN_A_PASS;
-        for (Space space : view.spaces.values()) {
-            if (left <= 0 || spaces.size() >= SPACES_IN_A_PASS) {
+        Rooms rooms = new Rooms(view);
+        List<SpacePlan> plans = new ArrayList<>();
+        int joining = 0;
+        int lookedAt = 0;
+        isRoundDone = true;
+        for (String key : outstanding.inTurn()) {
+            if (joining >= JOINING_IN_A_PASS || plans.size() >= SPACES_IN_A_PASS || lookedAt >= LOOKED_AT_IN_A_PASS) {
+                isRoundDone = false;
                 break;
             }
-            RepairPolicy.Limits limits = new RepairPolicy.Limits(left, failed::of, one -> mayGiveBack(view, one));
+            Optional<Space> unsettled = view.spaces.find(key).filter(space -> !policy.isSettled(view, space));
+            outstanding.onLooked(key, unsettled.isEmpty());
+            if (unsettled.isEmpty()) {
+                continue;
+            }
+            Space space = unsettled.get();
+            lookedAt += view.extents.of(space).size();
+            RepairPolicy.Limits limits =
+                    new RepairPolicy.Limits(JOINING_IN_A_PASS - joining, failed::of, one -> mayGiveBack(view, one));
             Optional<SpacePlan> plan = policy.propose(view, space, rooms, limits);
-            plan.ifPresent(spaces::add);
-            left -= plan.map(each -> each.places().size()).orElse(0);
+            plan.ifPresent(plans::add);
+            joining += plan.map(each -> each.places().size()).orElse(0);
         }
         Draft drained = new Draft(now);
         Drains.tell(drained);
-        return spaces.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(new Plan(now, spaces));
+        return plans.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(plans);
     }
 
     /**
      * Makes the part of a plan that still fits: what other changes have touched since is planned again. Returns how
      * many homes join.
      */
-    private int apply(Draft draft, Plan plan) {
-        Optional<Rooms> changed =
-                Rooms.isSame(plan.of(), draft.finished()) ? Optional.empty() : Optional.of(new Rooms(draft));
+    private int apply(Draft draft, List<SpacePlan> plans) {
         int joined = 0;
-        for (SpacePlan each : plan.spaces()) {
-            if (!isCurrent(draft, each)
-                    || !changed.map(now -> each.places().entrySet().stream()
-                                    .allMatch(place -> now.take(place.getKey(), place.getValue())))
-                            .orElse(true)) {
+        for (SpacePlan each : plans) {
+            if (!isCurrent(draft, each)) {
                 continue;
             }
             Space space = each.space();
@@ -159,7 +161,9 @@ public final class Repairs {
                 && draft.extents.of(space).equals(plan.before())
                 && (plan.writer().isEmpty()
                         ? Pulls.isUnattended(draft, space)
-                        : RepairPolicy.writer(draft, space).equals(plan.writer()));
+                        : RepairPolicy.writer(draft, space).equals(plan.writer()))
+                && plan.places().entrySet().stream()
+                        .allMatch(place -> FreeSpace.isFree(draft, place.getKey(), place.getValue()));
     }
 
     private boolean mayGiveBack(Draft draft, Space space) {

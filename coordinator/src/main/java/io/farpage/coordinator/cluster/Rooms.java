@@ -7,7 +7,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -19,43 +18,22 @@ import java.util.Set;
 final class Rooms {
 
     private final Draft draft;
-    private final State of;
     /** By node; empty until they are asked for. */
     private final Map<String, FreeSpace> rooms = new LinkedHashMap<>();
 
     private final Map<Integer, Set<Set<String>>> groups = new HashMap<>();
     private final Set<Object> without = new HashSet<>();
-    private boolean taken;
 
-    /** The rooms as a draft is now. */
+    /** The rooms as of a draft, which does not change any more. */
     Rooms(Draft draft) {
-        this.of = draft.finished();
-        this.draft = new Draft(of);
+        this.draft = draft;
     }
 
-    /** At the cost of one look at all extents the first time. */
     private Map<String, FreeSpace> rooms() {
         if (rooms.isEmpty()) {
-            FreeSpace.of(List.copyOf(draft.nodes.values()), draft)
-                    .forEach(room -> rooms.put(room.node().id(), room));
+            draft.nodes.values().forEach(node -> rooms.put(node.id(), FreeSpace.of(node, draft)));
         }
         return rooms;
-    }
-
-    /** Whether nothing was taken, and a state has the same nodes, extents and releases. */
-    boolean isStillOf(State state) {
-        return !taken && isSame(of, state);
-    }
-
-    /**
-     * Whether all nodes have the same room in two states; may be false though they have. Rows that both states share
-     * are not looked into.
-     */
-    static boolean isSame(State one, State other) {
-        return one.nodes().equals(other.nodes())
-                && one.drains().equals(other.drains())
-                && one.extents().equals(other.extents())
-                && one.releases().equals(other.releases());
     }
 
     Collection<FreeSpace> all() {
@@ -64,17 +42,12 @@ final class Rooms {
 
     /** The groups of {@code copies} homes that extents have. */
     Set<Set<String>> groups(int copies) {
-        return groups.computeIfAbsent(copies, size -> Placement.groups(draft, size));
+        return groups.computeIfAbsent(copies, draft::groups);
     }
 
-    /** Takes a place if it is free and the node still has that pool. */
-    boolean take(ExtentHome home, long bytes) {
-        FreeSpace room = rooms().get(home.node());
-        if (room == null || !isUsable(draft, room.node()) || !room.take(home, bytes)) {
-            return false;
-        }
-        taken = true;
-        return true;
+    /** Takes a place that {@link NewHome} has chosen. */
+    void take(ExtentHome home, long bytes) {
+        rooms().get(home.node()).take(home.offset(), bytes);
     }
 
     /** Whether a node may get new extents. */

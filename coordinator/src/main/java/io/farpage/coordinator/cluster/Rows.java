@@ -28,6 +28,14 @@ final class Rows<V> {
          * @param after empty if it was removed
          */
         void onChange(String key, Optional<V> before, Optional<V> after);
+
+        /** This one, and then the other one. */
+        default Stored<V> and(Stored<V> next) {
+            return (key, before, after) -> {
+                onChange(key, before, after);
+                next.onChange(key, before, after);
+            };
+        }
     }
 
     private Rows(PSortedMap<String, V> before, Optional<Index<V>> index, Stored<V> stored) {
@@ -38,7 +46,12 @@ final class Rows<V> {
 
     /** Rows that the store keeps: what changes is added to the changes to be committed. */
     static <V> Rows<V> durable(Table table, PSortedMap<String, V> before, List<Change> changes) {
-        return new Rows<>(before, Optional.empty(), asRows(table, changes));
+        return durable(before, asRows(table, changes));
+    }
+
+    /** Rows that the store keeps in some way. */
+    static <V> Rows<V> durable(PSortedMap<String, V> before, Stored<V> stored) {
+        return new Rows<>(before, Optional.empty(), stored);
     }
 
     /** Rows that the store keeps and that are found by words as well. */
@@ -57,7 +70,7 @@ final class Rows<V> {
     }
 
     /** Each row is one of the store. */
-    private static <V> Stored<V> asRows(Table table, List<Change> changes) {
+    static <V> Stored<V> asRows(Table table, List<Change> changes) {
         return (key, _, after) -> changes.add(new Change(table, key, after.map(Json.STRICT::writeValueAsString)));
     }
 

@@ -109,7 +109,7 @@ public final class Spaces {
             Placement placement = new Placement(rooms, copies, pageSize, divides ? Bounds.extentsOfGroup(draft) : 1);
             checkDomains(placement, copies);
             List<Extent> extents = placement
-                    .place(request.sizeBytes() / pageSize, Placement.groups(draft, copies))
+                    .place(request.sizeBytes() / pageSize, draft.groups(copies))
                     .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies));
             Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
@@ -182,10 +182,9 @@ public final class Spaces {
                     .map(id -> FreeSpace.of(requireActive(draft, id), draft))
                     .toList();
         }
-        List<Node> active = draft.nodes.values().stream()
+        return draft.nodes.values().stream()
                 .filter(node -> node.status() == NodeStatus.ACTIVE && !Drains.isDraining(draft, node.id()))
-                .toList();
-        return FreeSpace.of(active, draft).stream()
+                .map(node -> FreeSpace.of(node, draft))
                 .sorted(Comparator.comparingLong(FreeSpace::freeBytes)
                         .reversed()
                         .thenComparing(room -> room.node().id()))
@@ -303,6 +302,13 @@ public final class Spaces {
                 releaseKey(place.node(), id),
                 new Release(id, space.id(), place.incarnation(), place.offset(), length, deleted));
         return Optional.of(place.node());
+    }
+
+    /** What a release has of a pool. */
+    static PoolRanges.Range range(String key, Release release) {
+        String node = key.substring(0, key.indexOf('/'));
+        return new PoolRanges.Range(
+                new PoolRanges.Pool(node, release.incarnation()), release.offset(), release.length());
     }
 
     /**

@@ -4,6 +4,8 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -11,10 +13,12 @@ import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.stream.Collectors;
 import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
 
@@ -59,16 +63,39 @@ public record State(
      * @param hosted extents by the nodes that have pages or frames of them
      * @param attached attachments by node
      * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link #idKey}
+     * @param groups extents by the groups of homes that have pages of them
+     * @param used ranges of pools that extents have
+     * @param released ranges of pools that are to be zeroed
      */
-    record Derived(Index<Extents> hosted, Index<Attachment> attached, Index<Fence> cutOff) {
+    record Derived(
+            Index<Extents> hosted,
+            Index<Attachment> attached,
+            Index<Fence> cutOff,
+            Index<Extents> groups,
+            PoolRanges used,
+            PoolRanges released) {
+
+        /** @throws IllegalStateException if two rows have the same bytes of a pool */
         static Derived of(
                 PSortedMap<String, Extents> extents,
                 PSortedMap<String, Attachment> attachments,
-                PSortedMap<String, Fence> fences) {
+                PSortedMap<String, Fence> fences,
+                PSortedMap<String, Release> releases) {
+            PoolRanges used = PoolRanges.NONE;
+            for (Extents row : extents.values()) {
+                used = used.with(List.of(), row.ranges());
+            }
+            PoolRanges released = PoolRanges.NONE;
+            for (Map.Entry<String, Release> row : releases.entrySet()) {
+                released = released.with(List.of(), List.of(Spaces.range(row.getKey(), row.getValue())));
+            }
             return new Derived(
                     Index.of(extents, row -> Hosting.homes(row.list())),
                     Index.of(attachments, row -> Set.of(row.node())),
-                    Index.of(fences, row -> Set.of(Fences.word(row))));
+                    Index.of(fences, row -> Set.of(Fences.word(row))),
+                    Index.of(extents, Extents::groups),
+                    used,
+                    released);
         }
     }
 
@@ -115,12 +142,32 @@ public record State(
     /**
      * The extents of one space, in the order of their pages.
      *
+     * @param pageSize of the space, in bytes
      * @param list without gaps
      */
-    public record Extents(List<Extent> list) {
+    public record Extents(int pageSize, List<Extent> list) {
         /** Copies the list. */
         public Extents {
             list = List.copyOf(list);
+        }
+
+        /** The ranges of pools that the extents have. */
+        List<PoolRanges.Range> ranges() {
+            return list.stream()
+                    .flatMap(extent ->
+                            extent.places().map(place -> PoolRanges.Range.of(place, extent.count() * pageSize)))
+                    .toList();
+        }
+
+        /** The groups of homes that have pages, as words: how many nodes, and their ids in order. */
+        Set<String> groups() {
+            return list.stream()
+                    .filter(extent -> extent.state() == ExtentState.OK)
+                    .map(extent -> extent.homes().stream()
+                            .map(ExtentHome::node)
+                            .sorted()
+                            .collect(Collectors.joining("/", extent.homes().size() + "/", "")))
+                    .collect(Collectors.toSet());
         }
 
         /** The first page of their space that no extent has, or more than one; empty if there is none. */
@@ -176,6 +223,17 @@ public record State(
     static <V> PSortedMap<String, V> under(PSortedMap<String, V> table, String node) {
         // The character after '/' is '0'.
         return table.subMap(node + "/", node + "0");
+    }
+
+    /** Bytes of a node's pool that extents and releases have. */
+    public long usedBytes(Node node) {
+        PoolRanges.Pool pool = PoolRanges.Pool.of(node);
+        return derived.used().of(pool).bytes() + derived.released().of(pool).bytes();
+    }
+
+    /** Bytes of a node's pool that nothing has. */
+    public long freeBytes(Node node) {
+        return node.pool().exportedBytes() - usedBytes(node);
     }
 
     /** The extents of a space. */

@@ -69,7 +69,7 @@ final class Merge {
     }
 
     private void add(SpaceExtents said) {
-        new State.Extents(said.extents())
+        new State.Extents(said.space().pageSize(), said.extents())
                 .gap(said.space())
                 .ifPresent(page -> conflicts.add(
                         ("no extent, or more than one, has page %d of space '%s' in a report; end that agent, and"

@@ -5,7 +5,6 @@ import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Moves;
-import io.farpage.coordinator.cluster.PoolUse;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind;
@@ -67,8 +66,7 @@ public final class CoordinatorMetrics {
                 .labelNames("node")
                 .callback(callback -> {
                     State state = ledger.get().state();
-                    PoolUse use = PoolUse.of(state);
-                    state.nodes().values().forEach(node -> callback.call((double) use.freeBytes(node), node.id()));
+                    state.nodes().values().forEach(node -> callback.call((double) state.freeBytes(node), node.id()));
                 })
                 .register(registry);
         GaugeWithCallback.builder()
@@ -87,7 +85,7 @@ public final class CoordinatorMetrics {
                 .labelNames("kind", "severity")
                 .callback(callback -> {
                     State state = ledger.get().state();
-                    Map<AlertKind, Long> found = Alerts.of(state, PoolUse.of(state)).stream()
+                    Map<AlertKind, Long> found = Alerts.of(state).stream()
                             .collect(Collectors.groupingBy(Alert::kind, Collectors.counting()));
                     for (AlertKind kind : AlertKind.values()) {
                         callback.call((double) found.getOrDefault(kind, 0L), word(kind), word(kind.severity()));

@@ -23,7 +23,7 @@ class AlertsTest {
 
     private List<Alert> alerts() {
         State state = with.ledger.state();
-        return Alerts.of(state, PoolUse.of(state));
+        return Alerts.of(state);
     }
 
     private List<String> kinds() {

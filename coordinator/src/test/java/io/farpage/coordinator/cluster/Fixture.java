@@ -105,16 +105,21 @@ public final class Fixture {
     /** What is found by an index is what a look at all rows finds. */
     void checkIndexes() {
         State state = ledger.state();
-        State.Derived scanned = State.Derived.of(state.extents(), state.attachments(), state.fences());
+        State.Derived scanned =
+                State.Derived.of(state.extents(), state.attachments(), state.fences(), state.releases());
         assertEquals(scanned.hosted().keys(), state.derived().hosted().keys());
         assertEquals(scanned.attached().keys(), state.derived().attached().keys());
         assertEquals(scanned.cutOff().keys(), state.derived().cutOff().keys());
+        assertEquals(scanned.groups().keys(), state.derived().groups().keys());
+        assertEquals(scanned.used(), state.derived().used());
+        assertEquals(scanned.released(), state.derived().released());
     }
 
     /** Bytes of a node's pool that nothing holds, counted in two ways. */
     long freeBytes(Node node) {
-        long free = FreeSpace.of(node, ledger.state()).freeBytes();
-        assertEquals(free, PoolUse.of(ledger.state()).freeBytes(node), node.id());
+        State state = ledger.state();
+        long free = FreeSpace.of(node, new Draft(state)).freeBytes();
+        assertEquals(free, state.freeBytes(node), node.id());
         return free;
     }
 

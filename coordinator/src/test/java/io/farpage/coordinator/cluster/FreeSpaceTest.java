@@ -1,6 +1,8 @@
 package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -21,7 +23,8 @@ final class FreeSpaceTest {
     private final Fixture with = new Fixture();
 
     private FreeSpace room(long incarnation) {
-        return FreeSpace.of(Node.of("a", Fixture.node(incarnation, POOL), Instant.EPOCH), with.ledger.state());
+        return FreeSpace.of(
+                Node.of("a", Fixture.node(incarnation, POOL), Instant.EPOCH), new Draft(with.ledger.state()));
     }
 
     @Test
@@ -47,17 +50,37 @@ final class FreeSpaceTest {
         assertEquals(POOL, room(2).freeBytes());
     }
 
-    /** A damaged store may have overlapping extents. No byte that any of them claims is free. */
     @Test
-    void shouldCountNoByteAsFreeThatAnyOfSeveralOverlappingExtentsHas() {
+    void shouldRefuseAChangeThatGivesBytesToTwoExtents() {
         with.membership.register("a", Fixture.node(1, POOL));
         Space space = with.spaces.create(SpaceRequest.of("vm", 5 * PAGE));
-        with.ledger.change(draft -> {
-            draft.extents.remove(space);
-            draft.extents.create(space, List.of(extent(0, 4, 0), extent(4, 1, PAGE), extent(5, 1, 0)));
-            return space;
-        });
-        assertEquals(List.of(new FreeSpace.Gap(4 * PAGE, 4 * PAGE)), room(1).gaps(PAGE));
+        Space other = with.spaces.create(SpaceRequest.of("other", PAGE));
+        State before = with.ledger.state();
+        for (Extent overlapping : List.of(extent(0, 1, 0), extent(0, 1, 4 * PAGE), extent(0, 2, 4 * PAGE))) {
+            IllegalStateException refused = assertThrows(
+                    IllegalStateException.class,
+                    () -> with.ledger.change(draft -> {
+                        draft.extents.remove(other);
+                        draft.extents.create(other, List.of(overlapping));
+                        return space;
+                    }));
+            assertTrue(refused.getMessage().contains("of the pool of node 'a' would be in use twice"));
+            assertEquals(before, with.ledger.state());
+        }
+    }
+
+    @Test
+    void shouldTakeRangesFromTheMiddleAndTheEndsOfGaps() {
+        with.membership.register("a", Fixture.node(1, POOL));
+        FreeSpace room = room(1);
+        room.take(2 * PAGE, PAGE);
+        room.take(0, PAGE);
+        room.take(7 * PAGE, PAGE);
+        assertEquals(List.of(new FreeSpace.Gap(PAGE, PAGE), new FreeSpace.Gap(3 * PAGE, 4 * PAGE)), room.gaps(PAGE));
+        assertEquals(5 * PAGE, room.freeBytes());
+        assertThrows(IllegalStateException.class, () -> room.take(2 * PAGE, PAGE));
+        assertThrows(IllegalStateException.class, () -> room.take(PAGE, 2 * PAGE));
+        assertThrows(IllegalStateException.class, () -> room.take(POOL, PAGE));
     }
 
     private static Extent extent(long firstPage, long count, long offset) {

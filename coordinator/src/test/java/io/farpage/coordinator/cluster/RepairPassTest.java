@@ -1,6 +1,7 @@
 package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
@@ -117,6 +118,23 @@ class RepairPassTest {
         assertEquals(
                 SPACES * SPACE_BYTES - joining() * Placement.LEAST_PAGES * PAGE,
                 with.freeBytes(with.membership.node("h4").orElseThrow()));
+    }
+
+    /** More extents than one pass looks at lack a home that no node can take; behind them is one that has a place. */
+    @Test
+    void shouldReachASpaceBehindAllThoseThatNothingCanBeDoneFor() {
+        failAHomeOfAllExtents();
+        register("h5", 15, "z", SPACE_BYTES);
+        with.spaces.create(new SpaceRequest("last", SPACE_BYTES, OptionalInt.empty(), Optional.of(List.of("h5"))));
+        attach("last");
+        new Drains(with.ledger, new Copies(with.time)).begin("h5");
+        int passes = 0;
+        while (joining() == 0 && passes < SPACES) {
+            repairs.step();
+            passes++;
+        }
+        assertEquals(16, joining());
+        assertTrue(passes > 1, "one pass looked at all extents");
     }
 
     @Test

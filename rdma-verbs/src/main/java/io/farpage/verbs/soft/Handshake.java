@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,7 +25,8 @@ import org.slf4j.LoggerFactory;
 final class Handshake {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
 
-    private final SoftDevice device;
+    private final SoftContext device;
+    private final IntFunction<Optional<SoftQueuePair>> queuePairs;
     private final Errno errno;
     private final int fd;
     private final Terms terms;
@@ -48,8 +50,9 @@ final class Handshake {
     record Terms(InetAddress from, long deadline) {}
 
     /** Takes over {@code fd}. */
-    Handshake(SoftDevice device, Errno errno, int fd, Terms terms) {
+    Handshake(SoftContext device, IntFunction<Optional<SoftQueuePair>> queuePairs, Errno errno, int fd, Terms terms) {
         this.device = device;
+        this.queuePairs = queuePairs;
         this.errno = errno;
         this.fd = fd;
         this.terms = terms;
@@ -137,7 +140,7 @@ final class Handshake {
     }
 
     private boolean judge(Hello caller) {
-        Optional<SoftQueuePair> found = device.find(caller.targetQpn());
+        Optional<SoftQueuePair> found = queuePairs.apply(caller.targetQpn());
         if (found.isEmpty()) {
             refuse(HelloReply.Verdict.QPN_UNKNOWN, caller.targetQpn());
             return true;
@@ -198,7 +201,7 @@ final class Handshake {
             return closed;
         }
         byte[] proof = bytes.asSlice(0, Wire.PROOF_SIZE).toArray(JAVA_BYTE);
-        Optional<SoftQueuePair> found = device.find(caller.targetQpn());
+        Optional<SoftQueuePair> found = queuePairs.apply(caller.targetQpn());
         if (!Proof.matches(expected.orElseThrow(), proof)) {
             refuse(HelloReply.Verdict.NOT_PROVEN, caller.targetQpn());
         } else if (found.isEmpty()) {

@@ -18,12 +18,12 @@ import io.farpage.verbs.WorkCompletion;
  * it to wait for a poll in progress. A caller that needs several steps at once synchronizes on this object. Only
  * {@link #sends()} is used without it, by the thread that posts.
  */
-final class Initiator {
+final class Initiator implements ChannelPoll.Watched {
     private static final int EINVAL = 22;
     private static final long NEVER = -1;
 
     private final QpInit init;
-    private final SoftProtectionDomain domain;
+    private final Regions regions;
     private final QpLifecycle lifecycle;
     private final PendingWork pending;
     private final ResponderSlot responders;
@@ -45,7 +45,7 @@ final class Initiator {
         QpOptions options = init.options();
         Sizes sizes = options.sizes();
         this.init = init;
-        this.domain = init.domain();
+        this.regions = init.regions();
         this.lifecycle = lifecycle;
         this.pending = pending;
         this.responders = responders;
@@ -118,9 +118,9 @@ final class Initiator {
         }
         queue.posted = queue.prepared;
         pending.setSends(true);
-        init.queues().sends().posted();
+        init.queues().sends().onPosted();
         if (connection.isReady()) {
-            sender.send(domain.regions());
+            sender.send(regions.table());
         } else if (state == QpState.RTS) {
             advanceConnection();
         }
@@ -147,7 +147,7 @@ final class Initiator {
     private void exchange() {
         boolean progressed = false;
         if (connection.isReady() || advanceConnection()) {
-            RegionTable table = domain.regions();
+            RegionTable table = regions.table();
             if (sender.hasWork()) {
                 progressed = sender.send(table);
             }
@@ -292,19 +292,15 @@ final class Initiator {
                 || due(now) - now <= InitiatorConnection.LONGEST_SLEEP.toNanos()) {
             return false;
         }
-        if (receive(domain.regions(), 0)) {
+        if (receive(regions.table(), 0)) {
             timer.progressed();
         }
         return true;
     }
 
-    /**
-     * The channel woke for this connection's socket. If no reply is expected on it, it is broken or closed: the channel
-     * stops watching it, since it would end every sleep at once, and the next request finds the failure.
-     *
-     * @return whether the socket is watched no longer
-     */
-    synchronized boolean unwatchIfIdle() {
+    /** If no reply is expected, the next request finds the failure. */
+    @Override
+    public synchronized boolean unwatchIfIdle() {
         boolean idle = !pending.hasSends();
         if (idle) {
             connection.unwatch();

@@ -53,7 +53,7 @@ final class InitiatorConnection {
     private static final long LONGEST_PAUSE_NANOS = 50_000_000;
 
     private final QpInit init;
-    private final Optional<SoftCompletionChannel> channel;
+    private final Optional<ChannelPoll> channel;
     private final Errno errno = Errno.create();
     private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE + Wire.NONCE_SIZE, 8);
     private final MemorySegment reply =
@@ -354,7 +354,7 @@ final class InitiatorConnection {
      * @param initiator whose connection this is
      * @param sendBlocked whether there is something to send that the socket's buffer has no space for
      */
-    void arm(Initiator initiator, boolean sendBlocked) {
+    void arm(ChannelPoll.Watched initiator, boolean sendBlocked) {
         int events = Epoll.EPOLLIN | (sendBlocked || phase == Phase.CONNECTING ? Epoll.EPOLLOUT : 0);
         if (channel.isEmpty() || fd < 0 || events == watched) {
             return;

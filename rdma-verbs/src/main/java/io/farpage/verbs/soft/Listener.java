@@ -19,6 +19,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -67,7 +68,8 @@ final class Listener implements AutoCloseable {
             ReplyHeader.class,
             Wire.class);
 
-    private final SoftDevice device;
+    private final SoftContext device;
+    private final IntFunction<Optional<SoftQueuePair>> queuePairs;
     private final int fd;
     private final int port;
     private final Errno errno = Errno.create();
@@ -80,8 +82,9 @@ final class Listener implements AutoCloseable {
     private long failures;
     private long loggedAt;
 
-    private Listener(SoftDevice device, int fd, int port) {
+    private Listener(SoftContext device, IntFunction<Optional<SoftQueuePair>> queuePairs, int fd, int port) {
         this.device = device;
+        this.queuePairs = queuePairs;
         this.fd = fd;
         this.port = port;
         this.pending = new Newcomers(device.options().admission().maxPending());
@@ -89,8 +92,13 @@ final class Listener implements AutoCloseable {
         this.thread = Thread.ofPlatform().daemon().name("soft-listener-" + port).unstarted(this::run);
     }
 
-    /** @throws VerbsException naming the address, if it cannot be listened on */
-    static Listener open(SoftDevice device) {
+    /**
+     * Begins to listen at the address that the device's options name.
+     *
+     * @param queuePairs the open ones, by their numbers; any thread
+     * @throws VerbsException naming the address, if it cannot be listened on
+     */
+    static Listener open(SoftContext device, IntFunction<Optional<SoftQueuePair>> queuePairs) {
         InetSocketAddress address = device.options().listening().address();
         Errno errno = Errno.create();
         int fd = -1;
@@ -101,7 +109,7 @@ final class Listener implements AutoCloseable {
             Sockets.bind(errno, fd, address);
             Sockets.listen(errno, fd, device.options().admission().backlog());
             InetSocketAddress bound = Sockets.localAddress(errno, fd);
-            Listener listener = new Listener(device, fd, bound.getPort());
+            Listener listener = new Listener(device, queuePairs, fd, bound.getPort());
             listener.thread.start();
             return listener;
         } catch (PosixException e) {
@@ -232,7 +240,7 @@ final class Listener implements AutoCloseable {
         device.configure(errno, accepted);
         long deadline =
                 System.nanoTime() + device.options().admission().handshake().toNanos();
-        Handshake handshake = new Handshake(device, errno, accepted, new Handshake.Terms(from, deadline));
+        Handshake handshake = new Handshake(device, queuePairs, errno, accepted, new Handshake.Terms(from, deadline));
         if (!isOver(handshake)) {
             pending.add(handshake).ifPresent(victim -> victim.end("too many connections are in their handshake"));
         }

@@ -66,7 +66,7 @@ final class QpLifecycle {
     }
 
     QpEndpoint endpoint() {
-        return new QpEndpoint(init.qpn(), init.device().port(), init.device().gid(), psn);
+        return new QpEndpoint(init.qpn(), init.port(), init.device().gid(), psn);
     }
 
     // ---- transitions

@@ -9,4 +9,4 @@ import java.util.Optional;
  * @param receives where its receives complete
  * @param shared where its receives come from, if they are not its own
  */
-record QpQueues(SoftCompletionQueue sends, SoftCompletionQueue receives, Optional<SoftSharedReceiveQueue> shared) {}
+record QpQueues(CompletionSink sends, CompletionSink receives, Optional<ReceiveQueue> shared) {}

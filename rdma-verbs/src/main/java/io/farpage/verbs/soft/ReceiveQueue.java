@@ -47,6 +47,11 @@ final class ReceiveQueue {
         return capacity;
     }
 
+    /** The queue pair or the shared receive queue that has it. */
+    String owner() {
+        return owner;
+    }
+
     synchronized void prepare(long wrId, long address, int length, int lkey, String sizeOption) {
         SendQueue.requireLength(length);
         if (freeCount == 0) {

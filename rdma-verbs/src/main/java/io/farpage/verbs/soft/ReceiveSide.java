@@ -17,7 +17,7 @@ final class ReceiveSide {
     private final PendingWork pending;
     private final ReceiveQueue queue;
     private final boolean isShared;
-    private final SoftCompletionQueue completions;
+    private final CompletionSink completions;
 
     ReceiveSide(QpInit init, QpLifecycle lifecycle, PendingWork pending) {
         this.init = init;
@@ -28,7 +28,6 @@ final class ReceiveSide {
         Sizes sizes = init.options().sizes();
         this.queue = init.queues()
                 .shared()
-                .map(SoftSharedReceiveQueue::queue)
                 .orElseGet(() -> new ReceiveQueue(init.toString(), sizes.maxRecvWr(), sizes.maxSge()));
     }
 
@@ -48,8 +47,8 @@ final class ReceiveSide {
     ReceiveQueue requireOwn() {
         if (isShared) {
             throw new VerbsException(
-                    "post_recv on " + init + ": EINVAL; its receives come from "
-                            + init.queues().shared().get() + "; post them on that queue",
+                    "post_recv on " + init + ": EINVAL; its receives come from " + queue.owner()
+                            + "; post them on that queue",
                     EINVAL);
         }
         return queue;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class RequestExecutor {
     private static final long LONGEST_WAIT_NANOS = 100_000_000;
 
-    private final SoftProtectionDomain domain;
+    private final Regions regions;
     private final QpLifecycle lifecycle;
     private final ReceiveSide receives;
     private final ReceiveQueue receiveQueue;
@@ -26,7 +26,7 @@ final class RequestExecutor {
 
     RequestExecutor(
             QpInit init, QpLifecycle lifecycle, ReceiveSide receives, ResponderConnection connection, Hello hello) {
-        this.domain = init.domain();
+        this.regions = init.regions();
         this.lifecycle = lifecycle;
         this.receives = receives;
         this.receiveQueue = receives.queue();
@@ -115,7 +115,7 @@ final class RequestExecutor {
         if (slot == ReceiveQueue.NONE) {
             return notReady();
         }
-        RegionTable table = domain.regions();
+        RegionTable table = regions.table();
         long space = 0;
         boolean permitted = true;
         for (int i = 0; i < receiveQueue.sgeCount(slot); i++) {
@@ -186,7 +186,7 @@ final class RequestExecutor {
         if ((accessBits & bit) == 0) {
             return WcStatus.REM_INV_REQ_ERR;
         }
-        return domain.regions().permits(request.rkey, request.remoteAddress, request.length, bit)
+        return regions.table().permits(request.rkey, request.remoteAddress, request.length, bit)
                 ? WcStatus.SUCCESS
                 : WcStatus.REM_ACCESS_ERR;
     }

@@ -1,43 +1,35 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.linux.Epoll;
-import io.farpage.linux.Errno;
-import io.farpage.linux.EventFd;
 import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
- * An epoll descriptor over two kinds of descriptors: the initiator sockets of the queue pairs that complete to this
- * channel, where replies arrive, and an event descriptor that responders signal.
- *
- * <p>The expiry of an initiator's timer makes no descriptor readable. So a thread that polls the channel among other
- * descriptors also has to poll the completion queue now and then while work is outstanding; {@link #await} does so by
- * itself.
+ * Where the thread of completion queues sleeps. The expiry of an initiator's timer makes no descriptor readable. So a
+ * thread that polls the channel among other descriptors also has to poll the completion queue now and then while work
+ * is outstanding; {@link #await} does so by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
-    private static final int EVENTS = 16;
-
-    private record Watch(Initiator initiator, int fd) {}
-
-    private final SoftDevice device;
+    private final SoftContext device;
     private final int number;
+    private final Consumer<SoftCompletionChannel> onClose;
     private final OpenChildren users;
-    private final Epoll epoll = new Epoll(EVENTS);
-    private final EventFd event = new EventFd();
-    private final Errno errno = Errno.create();
+    private final ChannelPoll poll = new ChannelPoll();
     private volatile SoftCompletionQueue[] queues = {};
-    private volatile Watch[] watches = {};
-    private volatile boolean exposed;
 
-    SoftCompletionChannel(SoftDevice device, int number) {
+    SoftCompletionChannel(SoftContext device, int number, Consumer<SoftCompletionChannel> onClose) {
         this.device = device;
         this.number = number;
+        this.onClose = onClose;
         this.users = new OpenChildren(toString());
-        epoll.add(event.fd(), Epoll.EPOLLIN);
     }
 
-    SoftDevice device() {
+    SoftContext device() {
         return device;
+    }
+
+    ChannelPoll poll() {
+        return poll;
     }
 
     synchronized void add(SoftCompletionQueue queue) {
@@ -51,36 +43,9 @@ final class SoftCompletionChannel implements CompletionChannel {
         queues = Arrays.stream(queues).filter(q -> q != queue).toArray(SoftCompletionQueue[]::new);
     }
 
-    synchronized void watch(Initiator initiator, int fd, int interest) {
-        epoll.add(fd, interest);
-        Watch[] more = Arrays.copyOf(watches, watches.length + 1);
-        more[watches.length] = new Watch(initiator, fd);
-        watches = more;
-    }
-
-    synchronized void rewatch(int fd, int interest) {
-        epoll.modify(fd, interest);
-    }
-
-    synchronized void unwatch(int fd) {
-        epoll.remove(fd);
-        watches = Arrays.stream(watches).filter(w -> w.fd() != fd).toArray(Watch[]::new);
-    }
-
-    /** Ends a sleep. Any thread. */
-    void signal() {
-        event.signal(Errno.ofThread());
-    }
-
-    /** Whether threads may poll the descriptor instead of calling {@link #await}. */
-    boolean isExposed() {
-        return exposed;
-    }
-
     @Override
     public int fileDescriptor() {
-        exposed = true;
-        return epoll.fd();
+        return poll.expose();
     }
 
     @Override
@@ -99,49 +64,28 @@ final class SoftCompletionChannel implements CompletionChannel {
             due = queue.due(now, due);
             queue.arm();
         }
-        int ready = epoll.await(errno, Math.max(0, due - now));
+        int ready = poll.await(due - now);
         if (ready <= 0) {
             // An initiator's timer has expired: the completion queue has to be polled, though no descriptor is
             // readable.
             return due - end < 0;
         }
         for (SoftCompletionQueue queue : queues) {
-            queue.woken();
+            queue.onWoken();
         }
-        boolean came = false;
-        for (int i = 0; i < ready; i++) {
-            int fd = epoll.ready(i);
-            if (fd == event.fd()) {
-                event.drain(errno);
-                came = true;
-            } else {
-                came |= !isIdle(fd);
-            }
-        }
-        return came;
-    }
-
-    /** Whether nothing is expected from {@code fd}, which is then watched no longer. */
-    private boolean isIdle(int fd) {
-        for (Watch watch : watches) {
-            if (watch.fd() == fd) {
-                return watch.initiator().unwatchIfIdle();
-            }
-        }
-        return true;
+        return poll.hasCome(ready);
     }
 
     @Override
     public void close() {
         if (users.close()) {
-            epoll.close();
-            event.close();
-            device.children().remove(this);
+            poll.close();
+            onClose.accept(this);
         }
     }
 
     @Override
     public String toString() {
-        return "completion channel " + number + " of " + device.name();
+        return "completion channel " + number + " of " + device;
     }
 }

@@ -5,25 +5,24 @@ import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WorkCompletion;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete
- * receives; a poll reads them from {@link ReceiveCompletions}.
+ * receives; a poll reads them from {@link CompletionSink}.
  */
 final class SoftCompletionQueue implements CompletionQueue {
     private static final int ENOMEM = 12;
     /** With more queue pairs than this, checking each before a sleep costs more than it saves. */
     private static final int FEW = 8;
 
-    private final SoftDevice device;
+    private final SoftContext device;
     private final int number;
     private final int capacity;
-    private final Optional<SoftCompletionChannel> channel;
-    private final ReceiveCompletions receives;
+    private final CompletionSink sink;
+    private final Consumer<SoftCompletionQueue> onClose;
     private final OpenChildren users;
-    private final AtomicBoolean armed = new AtomicBoolean();
 
     private volatile SoftQueuePair[] queuePairs = {};
     private int first;
@@ -37,27 +36,27 @@ final class SoftCompletionQueue implements CompletionQueue {
      */
     private boolean resting;
 
-    private boolean postedSinceRest;
     private boolean askedSinceRest = true;
 
-    SoftCompletionQueue(SoftDevice device, int number, int capacity, Optional<SoftCompletionChannel> channel) {
+    SoftCompletionQueue(
+            SoftContext device,
+            int number,
+            int capacity,
+            Optional<ChannelPoll> channel,
+            Consumer<SoftCompletionQueue> onClose) {
         this.device = device;
         this.number = number;
         this.capacity = capacity;
-        this.channel = channel;
-        this.receives = new ReceiveCompletions(capacity);
+        this.sink = new CompletionSink(capacity, channel);
+        this.onClose = onClose;
         this.users = new OpenChildren(toString());
     }
 
-    Optional<SoftCompletionChannel> channel() {
-        return channel;
+    CompletionSink sink() {
+        return sink;
     }
 
-    ReceiveCompletions receives() {
-        return receives;
-    }
-
-    SoftDevice device() {
+    SoftContext device() {
         return device;
     }
 
@@ -92,17 +91,17 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     private long demand(SoftQueuePair[] all) {
         long sends = Arrays.stream(all)
-                .filter(q -> q.queues().sends() == this)
+                .filter(q -> q.queues().sends() == sink)
                 .mapToLong(q -> q.options().sizes().maxSendWr())
                 .sum();
         long own = Arrays.stream(all)
                 .filter(q ->
-                        q.queues().receives() == this && q.queues().shared().isEmpty())
+                        q.queues().receives() == sink && q.queues().shared().isEmpty())
                 .mapToLong(q -> q.receives().capacity())
                 .sum();
         long shared = Arrays.stream(all)
                 .filter(q ->
-                        q.queues().receives() == this && q.queues().shared().isPresent())
+                        q.queues().receives() == sink && q.queues().shared().isPresent())
                 .map(SoftQueuePair::receives)
                 .distinct()
                 .mapToLong(ReceiveQueue::capacity)
@@ -112,6 +111,7 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     @Override
     public int poll(WorkCompletion[] into) {
+        ReceiveCompletions receives = sink.receives();
         int count = receives.isEmpty() ? 0 : receives.drain(into, 0);
         SoftQueuePair[] all = queuePairs;
         int length = all.length;
@@ -127,10 +127,10 @@ final class SoftCompletionQueue implements CompletionQueue {
         for (int i = 0; i < length && count < into.length; i++) {
             int at = begin + i < length ? begin + i : begin + i - length;
             SoftQueuePair queuePair = all[at];
-            if (queuePair.pending().hasSends() && queuePair.queues().sends() == this) {
+            if (queuePair.pending().hasSends() && queuePair.queues().sends() == sink) {
                 count = queuePair.initiator().poll(into, count, rest);
             }
-            if (queuePair.pending().hasReceiveFlush() && queuePair.queues().receives() == this) {
+            if (queuePair.pending().hasReceiveFlush() && queuePair.queues().receives() == sink) {
                 count = queuePair.flushReceives(into, count);
             }
         }
@@ -139,44 +139,32 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     @Override
     public void requestNotification() {
-        if (channel.isEmpty()) {
+        if (sink.channel().isEmpty()) {
             throw new IllegalStateException(this + " was created without a completion channel");
         }
-        armed.set(true);
-        if (channel.get().isExposed()) {
+        sink.arm();
+        if (sink.channel().get().isExposed()) {
             arm();
         }
-        resting = postedSinceRest && askedSinceRest;
+        resting = sink.hasPosted() && askedSinceRest;
         if (resting) {
-            postedSinceRest = false;
+            sink.clearPosted();
             askedSinceRest = false;
         }
-        if (!receives.isEmpty()) {
-            wake();
+        if (!sink.receives().isEmpty()) {
+            sink.wake();
         }
-    }
-
-    /** A completion other than of a send has come: ends a sleep, if the queue is armed. Any thread. */
-    void wake() {
-        if (channel.isPresent() && armed.get() && armed.compareAndSet(true, false)) {
-            channel.get().signal();
-        }
-    }
-
-    /** A queue pair was given work to send, by the thread that polls this queue. */
-    void posted() {
-        postedSinceRest = true;
     }
 
     /** A socket of the queue became readable while its thread slept. On that thread. */
-    void woken() {
-        postedSinceRest = false;
+    void onWoken() {
+        sink.clearPosted();
     }
 
     /** Makes the channel wake when this queue's sends can continue. */
     void arm() {
         for (SoftQueuePair queuePair : queuePairs) {
-            if (queuePair.queues().sends() == this) {
+            if (queuePair.queues().sends() == sink) {
                 queuePair.initiator().arm();
             }
         }
@@ -190,17 +178,17 @@ final class SoftCompletionQueue implements CompletionQueue {
         Initiator only = null;
         int seen = 0;
         for (SoftCompletionQueue queue : queues) {
-            if (!queue.receives.isEmpty()) {
+            if (!queue.sink.receives().isEmpty()) {
                 return null;
             }
             for (SoftQueuePair queuePair : queue.queuePairs) {
                 if (++seen > FEW
                         || queuePair.pending().hasReceiveFlush()
-                        || (queuePair.queues().receives() == queue
+                        || (queuePair.queues().receives() == queue.sink
                                 && !queuePair.receives().isEmpty())) {
                     return null;
                 }
-                if (queuePair.pending().hasSends() && queuePair.queues().sends() == queue) {
+                if (queuePair.pending().hasSends() && queuePair.queues().sends() == queue.sink) {
                     if (only != null) {
                         return null;
                     }
@@ -215,7 +203,7 @@ final class SoftCompletionQueue implements CompletionQueue {
     long due(long now, long latest) {
         long due = latest;
         for (SoftQueuePair queuePair : queuePairs) {
-            if (queuePair.queues().sends() == this) {
+            if (queuePair.queues().sends() == sink) {
                 due = queuePair.initiator().due(now, due);
             }
         }
@@ -225,13 +213,12 @@ final class SoftCompletionQueue implements CompletionQueue {
     @Override
     public void close() {
         if (users.close()) {
-            channel.ifPresent(c -> c.remove(this));
-            device.children().remove(this);
+            onClose.accept(this);
         }
     }
 
     @Override
     public String toString() {
-        return "cq " + number + " of " + device.name();
+        return "cq " + number + " of " + device;
     }
 }

@@ -4,10 +4,11 @@ import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.MemoryRegion;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** A registered run of native memory. One random key serves as lkey and rkey. */
 final class SoftMemoryRegion implements MemoryRegion {
-    private final SoftProtectionDomain domain;
+    private final Consumer<SoftMemoryRegion> deregister;
     private final MemorySegment memory; // keeps an automatic arena's memory alive
     private final long address;
     private final long length;
@@ -15,8 +16,9 @@ final class SoftMemoryRegion implements MemoryRegion {
     private final Set<AccessFlag> access;
     private final int accessBits;
 
-    SoftMemoryRegion(SoftProtectionDomain domain, MemorySegment memory, int key, Set<AccessFlag> access) {
-        this.domain = domain;
+    /** @param deregister closes the region */
+    SoftMemoryRegion(MemorySegment memory, int key, Set<AccessFlag> access, Consumer<SoftMemoryRegion> deregister) {
+        this.deregister = deregister;
         this.memory = memory;
         this.address = memory.address();
         this.length = memory.byteSize();
@@ -68,7 +70,7 @@ final class SoftMemoryRegion implements MemoryRegion {
 
     @Override
     public void close() {
-        domain.deregister(this);
+        deregister.accept(this);
     }
 
     @Override

@@ -23,24 +23,29 @@ final class SoftProtectionDomain implements ProtectionDomain {
     private static final long QUIESCENCE_NANOS = 1_000_000_000L;
 
     private final SoftDevice device;
+    private final SoftContext context;
     private final int number;
     private final OpenChildren children;
-    private final List<SoftQueuePair> queuePairs = new CopyOnWriteArrayList<>();
-    private volatile RegionTable regions = RegionTable.EMPTY;
+    private final List<Member> members = new CopyOnWriteArrayList<>();
+    private final Regions regions = new Regions();
 
-    SoftProtectionDomain(SoftDevice device, int number) {
+    /** A queue pair of the domain, and what else it belongs to. */
+    private record Member(
+            SoftQueuePair queuePair,
+            SoftCompletionQueue sends,
+            SoftCompletionQueue receives,
+            Optional<SoftSharedReceiveQueue> shared) {}
+
+    SoftProtectionDomain(SoftDevice device) {
         this.device = device;
-        this.number = number;
+        this.context = device.context();
+        this.number = context.nextNumber();
         this.children = new OpenChildren(toString());
     }
 
     @Override
     public SoftDevice device() {
         return device;
-    }
-
-    RegionTable regions() {
-        return regions;
     }
 
     @Override
@@ -51,29 +56,29 @@ final class SoftProtectionDomain implements ProtectionDomain {
         }
         AccessFlag.requireConsistent(access);
         synchronized (this) {
-            if (regions.size() >= SoftDevice.MAX_MR) {
+            if (regions.table().size() >= SoftDevice.MAX_MR) {
                 throw new VerbsException(
                         "reg_mr on " + this + ": ENOMEM; max_mr " + SoftDevice.MAX_MR + " regions are registered",
                         ENOMEM);
             }
-            SoftMemoryRegion region = new SoftMemoryRegion(this, memory, device.newKey(), access);
+            SoftMemoryRegion region = new SoftMemoryRegion(memory, context.newKey(), access, this::deregister);
             children.add(region);
-            regions = regions.with(region);
+            regions.add(region);
             return region;
         }
     }
 
-    void deregister(SoftMemoryRegion region) {
+    private void deregister(SoftMemoryRegion region) {
         synchronized (this) {
             if (!children.contains(region)) {
                 return;
             }
-            regions = regions.without(region);
+            regions.remove(region);
         }
         long deadline = System.nanoTime() + QUIESCENCE_NANOS;
         SoftQueuePair busy = null;
-        for (SoftQueuePair queuePair : queuePairs) {
-            busy = queuePair.awaitQuiescence(deadline) ? busy : queuePair;
+        for (Member member : members) {
+            busy = member.queuePair().awaitQuiescence(deadline) ? busy : member.queuePair();
         }
         if (busy != null) {
             throw new VerbsException(
@@ -82,7 +87,7 @@ final class SoftProtectionDomain implements ProtectionDomain {
                     EBUSY);
         }
         if (children.remove(region)) {
-            device.releaseKey(region.rkey());
+            context.releaseKey(region.rkey());
         }
     }
 
@@ -94,8 +99,9 @@ final class SoftProtectionDomain implements ProtectionDomain {
     @Override
     public QueuePair createQueuePair(
             CompletionQueue sendQueue, CompletionQueue receiveQueue, SharedReceiveQueue shared, QpOptions options) {
-        if (!(shared instanceof SoftSharedReceiveQueue own) || own.domain() != this) {
-            throw new VerbsException("create_qp on " + this + ": EINVAL; " + shared + " is of another domain", EINVAL);
+        if (!(shared instanceof SoftSharedReceiveQueue own) || !children.contains(own)) {
+            throw new VerbsException(
+                    "create_qp on " + this + ": EINVAL; " + shared + " is closed, or of another domain", EINVAL);
         }
         return create(sendQueue, receiveQueue, Optional.of(own), options);
     }
@@ -109,8 +115,9 @@ final class SoftProtectionDomain implements ProtectionDomain {
         SoftCompletionQueue receives = ownQueue(receiveQueue);
         QpOptions clamped = SoftDevice.clamp(options);
         int qpn = device.reserveQpn();
-        QpQueues queues = new QpQueues(sends, receives, shared);
-        SoftQueuePair queuePair = new SoftQueuePair(new QpInit(this, queues, clamped, qpn));
+        QpQueues queues = new QpQueues(sends.sink(), receives.sink(), shared.map(SoftSharedReceiveQueue::queue));
+        QpInit init = new QpInit(context, device.port(), regions, queues, clamped, qpn);
+        SoftQueuePair queuePair = new SoftQueuePair(init, new Parents());
         try {
             children.add(queuePair);
             sends.add(queuePair);
@@ -125,46 +132,60 @@ final class SoftProtectionDomain implements ProtectionDomain {
             throw e;
         }
         shared.ifPresent(s -> s.users().add(queuePair));
-        queuePairs.add(queuePair);
+        members.add(new Member(queuePair, sends, receives, shared));
         device.publish(queuePair);
         return queuePair;
     }
 
+    private final class Parents implements SoftQueuePair.Parents {
+        @Override
+        public void onReadyToReceive() {
+            device.recheckHandshakes();
+        }
+
+        @Override
+        public void onClose(SoftQueuePair queuePair) {
+            List<Member> its = members.stream()
+                    .filter(member -> member.queuePair() == queuePair)
+                    .toList();
+            its.forEach(member -> {
+                member.sends().remove(queuePair);
+                member.receives().remove(queuePair);
+            });
+            queuePair.initiator().close();
+            device.releaseQpn(queuePair.qpn());
+            members.removeAll(its);
+            its.forEach(member -> member.shared().ifPresent(s -> s.users().remove(queuePair)));
+            children.remove(queuePair);
+        }
+    }
+
     private SoftCompletionQueue ownQueue(CompletionQueue queue) {
-        if (queue instanceof SoftCompletionQueue own && own.device() == device) {
+        if (queue instanceof SoftCompletionQueue own && own.device() == context) {
             return own;
         }
         throw new VerbsException("create_qp on " + this + ": EINVAL; " + queue + " is of another device", EINVAL);
-    }
-
-    void removeQueuePair(SoftQueuePair queuePair) {
-        queuePairs.remove(queuePair);
-        queuePair.queues().shared().ifPresent(s -> s.users().remove(queuePair));
-        children.remove(queuePair);
     }
 
     @Override
     public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
         SoftDevice.requireRange("max_wr", maxWr, 1, SoftDevice.MAX_QP_WR);
         SoftDevice.requireRange("max_sge", maxSge, 1, SoftDevice.MAX_SGE);
-        SoftSharedReceiveQueue queue = new SoftSharedReceiveQueue(this, device.nextNumber(), maxWr, maxSge);
+        SoftSharedReceiveQueue queue = new SoftSharedReceiveQueue(
+                "srq " + context.nextNumber() + " of " + context, maxWr, maxSge, children::remove);
         children.add(queue);
         return queue;
-    }
-
-    void removeChild(Object child) {
-        children.remove(child);
     }
 
     @Override
     public void close() {
         if (children.close()) {
-            device.children().remove(this);
+            device.onClosed(this);
         }
     }
 
     @Override
     public String toString() {
-        return "pd " + number + " of " + device.name();
+        return "pd " + number + " of " + context;
     }
 }

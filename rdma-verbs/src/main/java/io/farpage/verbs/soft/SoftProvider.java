@@ -98,6 +98,6 @@ public final class SoftProvider implements VerbsProvider {
                 && TlsLibrary.load(options.encryption().library()) instanceof LibSsl.Loading.Failed failed) {
             throw new VerbsException("open " + device + ": its connections must be encrypted, and " + failed);
         }
-        return new SoftDevice(device, options, connection -> refusals.refused(connection));
+        return new SoftDevice(new SoftContext(device, options, connection -> refusals.refused(connection)));
     }
 }

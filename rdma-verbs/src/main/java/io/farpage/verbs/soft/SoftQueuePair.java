@@ -17,14 +17,25 @@ import java.util.Optional;
  */
 final class SoftQueuePair implements QueuePair {
     private final QpInit init;
+    private final Parents parents;
     private final PendingWork pending;
     private final QpLifecycle lifecycle;
     private final ReceiveSide receives;
     private final ResponderSlot responders;
     private final Initiator initiator;
 
-    SoftQueuePair(QpInit init) {
+    /** The objects that a queue pair belongs to. */
+    interface Parents {
+        /** Connections of its peer can be served from now on. */
+        void onReadyToReceive();
+
+        /** It is in RESET for ever. It still has memory, which {@link Initiator#close} gives back. */
+        void onClose(SoftQueuePair queuePair);
+    }
+
+    SoftQueuePair(QpInit init, Parents parents) {
         this.init = init;
+        this.parents = parents;
         this.pending = new PendingWork(init.queues());
         this.lifecycle = new QpLifecycle(init, pending);
         this.receives = new ReceiveSide(init, lifecycle, pending);
@@ -125,7 +136,7 @@ final class SoftQueuePair implements QueuePair {
     @Override
     public void modifyToRtr(QpEndpoint peer, PathLimits limits) {
         lifecycle.moveToRtr(peer, limits);
-        init.device().recheckHandshakes();
+        parents.onReadyToReceive();
     }
 
     @Override
@@ -170,11 +181,7 @@ final class SoftQueuePair implements QueuePair {
             }
             clear();
         }
-        queues().sends().remove(this);
-        queues().receives().remove(this);
-        initiator.close();
-        init.device().remove(this);
-        init.domain().removeQueuePair(this);
+        parents.onClose(this);
     }
 
     // ---- sends

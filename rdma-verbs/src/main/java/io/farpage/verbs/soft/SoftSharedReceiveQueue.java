@@ -1,19 +1,20 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.verbs.SharedReceiveQueue;
+import java.util.function.Consumer;
 
 /** Receives that several queue pairs take from. */
 final class SoftSharedReceiveQueue implements SharedReceiveQueue {
-    private final SoftProtectionDomain domain;
-    private final int number;
+    private final Consumer<SoftSharedReceiveQueue> onClose;
+    private final String name;
     private final ReceiveQueue queue;
     private final OpenChildren users;
 
-    SoftSharedReceiveQueue(SoftProtectionDomain domain, int number, int maxWr, int maxSge) {
-        this.domain = domain;
-        this.number = number;
-        this.queue = new ReceiveQueue(toString(), maxWr, maxSge);
-        this.users = new OpenChildren(toString());
+    SoftSharedReceiveQueue(String name, int maxWr, int maxSge, Consumer<SoftSharedReceiveQueue> onClose) {
+        this.onClose = onClose;
+        this.name = name;
+        this.queue = new ReceiveQueue(name, maxWr, maxSge);
+        this.users = new OpenChildren(name);
     }
 
     ReceiveQueue queue() {
@@ -22,10 +23,6 @@ final class SoftSharedReceiveQueue implements SharedReceiveQueue {
 
     OpenChildren users() {
         return users;
-    }
-
-    SoftProtectionDomain domain() {
-        return domain;
     }
 
     @Override
@@ -46,12 +43,12 @@ final class SoftSharedReceiveQueue implements SharedReceiveQueue {
     @Override
     public void close() {
         if (users.close()) {
-            domain.removeChild(this);
+            onClose.accept(this);
         }
     }
 
     @Override
     public String toString() {
-        return "srq " + number + " of " + domain.device().name();
+        return name;
     }
 }

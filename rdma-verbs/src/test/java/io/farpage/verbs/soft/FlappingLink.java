@@ -106,7 +106,7 @@ final class FlappingLink implements AutoCloseable {
     }
 
     private static BufferPool buffers(Device device) {
-        return ((SoftDevice) device).buffers();
+        return ((SoftDevice) device).context().buffers();
     }
 
     @Override

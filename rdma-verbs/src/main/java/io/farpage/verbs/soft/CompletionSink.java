@@ -1,0 +1,56 @@
+package io.farpage.verbs.soft;
+
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** What queue pairs have of a completion queue: receives complete to it, and a sleep of its thread ends. */
+final class CompletionSink {
+    private final ReceiveCompletions receives;
+    private final Optional<ChannelPoll> channel;
+    private final AtomicBoolean armed = new AtomicBoolean();
+
+    /** Whether a queue pair was given work to send since this was last cleared; of the thread that polls. */
+    private boolean posted;
+
+    /**
+     * @param capacity receives that wait to be polled, at most
+     * @param channel where the queue's thread sleeps
+     */
+    CompletionSink(int capacity, Optional<ChannelPoll> channel) {
+        this.receives = new ReceiveCompletions(capacity);
+        this.channel = channel;
+    }
+
+    ReceiveCompletions receives() {
+        return receives;
+    }
+
+    Optional<ChannelPoll> channel() {
+        return channel;
+    }
+
+    /** The next completion ends a sleep. */
+    void arm() {
+        armed.set(true);
+    }
+
+    /** A completion other than of a send has come: ends a sleep, if the queue is armed. Any thread. */
+    void wake() {
+        if (channel.isPresent() && armed.get() && armed.compareAndSet(true, false)) {
+            channel.get().signal();
+        }
+    }
+
+    /** A queue pair was given work to send, by the thread that polls this queue. */
+    void onPosted() {
+        posted = true;
+    }
+
+    boolean hasPosted() {
+        return posted;
+    }
+
+    void clearPosted() {
+        posted = false;
+    }
+}

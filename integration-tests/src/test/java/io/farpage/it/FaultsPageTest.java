@@ -115,9 +115,12 @@ class FaultsPageTest {
                 "127.0.0.1:1",
                 1,
                 8 << 20,
-                List.of(new DeviceInfo("soft0", TransportKind.TCP, 1, "Ethernet", OptionalInt.empty())),
-                new PoolInfo(8 << 20, PAGE),
+                List.of(new DeviceInfo(
+                        "soft0", TransportKind.TCP, 1, "Ethernet", OptionalInt.empty(), OptionalInt.empty())),
+                new PoolInfo(8 << 20, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
     }

@@ -162,7 +162,7 @@ final class GrantedAccessTest {
             CountDownLatch reading = new CountDownLatch(READS);
             FutureTask<Integer> detaching = new FutureTask<>(() -> {
                 reading.await();
-                client.detach("under-way", "z-under-way", node.incarnation());
+                client.detach("under-way", "z-under-way", node.incarnation(), Optional.empty(), Optional.empty());
                 return cluster.agent("a").putPage("under-way", 0, secret).status();
             });
             Thread.ofPlatform().start(detaching);

@@ -130,11 +130,14 @@ class LargeDashboardTest {
                 "127.0.0.1:1",
                 1,
                 POOL,
-                List.of(new DeviceInfo("soft0", TransportKind.TCP, 1, "Ethernet", OptionalInt.empty())),
-                new PoolInfo(POOL, PAGE),
+                List.of(new DeviceInfo(
+                        "soft0", TransportKind.TCP, 1, "Ethernet", OptionalInt.empty(), OptionalInt.empty())),
+                new PoolInfo(POOL, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.empty(),
-                Optional.of(status));
+                Optional.of(status),
+                Optional.empty(),
+                Optional.empty());
         await(id + " is registered", TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> cluster.client().register(id, said).id().equals(id));

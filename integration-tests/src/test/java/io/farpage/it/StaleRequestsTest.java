@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -63,7 +64,8 @@ class StaleRequestsTest {
     }
 
     private static EndpointRequest request(Endpoint like, Incarnation incarnation, Incarnation peerIncarnation) {
-        return new EndpointRequest(incarnation, peerIncarnation, like.attempt(), like.answers(), like.entries());
+        return new EndpointRequest(
+                incarnation, peerIncarnation, like.attempt(), like.answers(), like.entries(), Optional.empty());
     }
 
     private static void assertStale(Executable call) {

@@ -60,7 +60,7 @@ final class SoftLink implements AutoCloseable {
             } catch (PoolException e) {
                 throw new IllegalStateException(e);
             }
-            transports = Transports.open(TransportMode.TCP, soft, soft, pool);
+            transports = Transports.open(TransportMode.TCP, soft, soft, pool, System::nanoTime);
             device = transports.devices().getFirst();
             exported = device.export(0, BYTES);
             rails = new ShardRails(transports.devices(), 4 * QUEUE);

@@ -36,9 +36,12 @@ final class Documents {
                 "127.0.0.1:7410",
                 2,
                 1L << 38,
-                List.of(new DeviceInfo(DEVICE, TransportKind.TCP, 1, "ETHERNET", OptionalInt.empty())),
-                new PoolInfo(POOL_BYTES, MTU),
+                List.of(new DeviceInfo(
+                        DEVICE, TransportKind.TCP, 1, "ETHERNET", OptionalInt.empty(), OptionalInt.empty())),
+                new PoolInfo(POOL_BYTES, MTU, Optional.empty()),
                 List.of(TransportKind.TCP),
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
     }
@@ -70,6 +73,7 @@ final class Documents {
                 peer,
                 Optional.of(attempt),
                 answers,
-                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, MTU, "127.0.0.1", 9000)));
+                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, MTU, "127.0.0.1", 9000)),
+                Optional.empty());
     }
 }

@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Registration;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -226,7 +227,8 @@ final class PretendedAgent implements AutoCloseable {
             if (hostingStale.getAndSet(false) || now - hostingNanos > HOSTING_REFRESH.toNanos()) {
                 hostingNanos = now;
                 Hosted hosted = coordinator.hosted(id);
-                coordinator.acknowledgeHosted(id, new HostedAck(registration.incarnation(), hosted.revision()));
+                coordinator.acknowledgeHosted(
+                        id, new HostedAck(registration.incarnation(), hosted.revision(), List.of(), List.of()));
                 attachedMark = coordinator.attached(id, attachedMark).mark();
             }
             return spread(HOSTING_REFRESH);

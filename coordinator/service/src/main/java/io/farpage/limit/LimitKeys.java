@@ -78,11 +78,6 @@ public final class LimitKeys {
 
     private LimitKeys() {}
 
-    /** The limits that are configured, with the system's clock. */
-    public static RateLimits open(Config config) {
-        return open(config, System::nanoTime);
-    }
-
     /**
      * The limits that are configured.
      *

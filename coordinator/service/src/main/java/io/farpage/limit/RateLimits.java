@@ -63,11 +63,6 @@ public final class RateLimits {
     private final int connections;
     private final Map<Limit, LongAdder> refused = new EnumMap<>(Limit.class);
 
-    /** Limits with the system's clock. */
-    public RateLimits(Options options) {
-        this(options, System::nanoTime);
-    }
-
     /** @param clock monotonic nanoseconds */
     public RateLimits(Options options, LongSupplier clock) {
         identities = new TokenBuckets(options.identity(), MOST_KEYS, clock);

@@ -80,14 +80,6 @@ public final class AccessControl {
      *
      * @param terms what of the configuration decides rights
      * @param tokens knows tokens; certificates have been verified by TLS
-     */
-    public static AccessControl of(Terms terms, TokenVerifier tokens) {
-        return of(terms, tokens, CertificateCheck.NONE);
-    }
-
-    /**
-     * The same where certificates of nodes may be revoked.
-     *
      * @param certificates asked for each request with a node's certificate
      */
     public static AccessControl of(Terms terms, TokenVerifier tokens, CertificateCheck certificates) {

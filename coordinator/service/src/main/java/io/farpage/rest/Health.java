@@ -24,11 +24,6 @@ public record Health(boolean healthy, String service, String version, Map<String
         parts = List.copyOf(parts);
     }
 
-    /** Without parts. */
-    public Health(boolean healthy, String service, String version, Map<String, String> details) {
-        this(healthy, service, version, details, List.of());
-    }
-
     /** Healthy as long as no part has failed. */
     public static Health of(String service, String version, Map<String, String> details, List<Part> parts) {
         return new Health(parts.stream().noneMatch(Part::hasFailed), service, version, details, parts);

@@ -80,11 +80,6 @@ public final class RestServer implements AutoCloseable {
      */
     public record Options(
             String service, String version, Entrance entrance, int maxBodyBytes, BooleanSupplier mayAccept) {
-        /** Options of a service that accepts connections without asking. */
-        public Options(String service, String version, Entrance entrance, int maxBodyBytes) {
-            this(service, version, entrance, maxBodyBytes, () -> true);
-        }
-
         /** Where it listens, for messages. */
         String place() {
             return entrance.tcp()
@@ -121,18 +116,9 @@ public final class RestServer implements AutoCloseable {
     }
 
     /**
-     * Starts a service.
-     *
-     * @param health asked at each {@code GET /health}
-     * @throws ListenException if it cannot listen where it should
-     */
-    public static RestServer start(Options options, List<Route> routes, Metrics metrics, Supplier<Health> health) {
-        return start(options, routes, metrics, health, Around.NOTHING);
-    }
-
-    /**
      * Starts a service with something around every request.
      *
+     * @param health asked at each {@code GET /health}
      * @throws ListenException if it cannot listen where it should
      */
     public static RestServer start(

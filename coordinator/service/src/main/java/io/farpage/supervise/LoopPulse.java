@@ -13,12 +13,13 @@ public final class LoopPulse {
     private final LongSupplier clock;
     private volatile long due;
 
-    /** @param name of the loop, for messages. It is due at once */
-    public LoopPulse(String name) {
-        this(name, System::nanoTime);
-    }
-
-    LoopPulse(String name, LongSupplier clock) {
+    /**
+     * Makes the pulse of a loop that is due at once.
+     *
+     * @param name of the loop, for messages
+     * @param clock monotonic nanoseconds
+     */
+    public LoopPulse(String name, LongSupplier clock) {
         this.name = name;
         this.clock = clock;
         this.due = clock.getAsLong();

@@ -35,7 +35,8 @@ class AcceptQueueTest {
                         "test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20, mayAccept::get),
                 List.of(),
                 new Metrics("farpage_test"),
-                () -> new Health(true, "test", "1", Map.of()))) {
+                () -> new Health(true, "test", "1", Map.of(), List.of()),
+                RestServer.Around.NOTHING)) {
             for (int i = 0; i < CLIENTS; i++) {
                 Socket socket = new Socket();
                 sockets.add(socket);

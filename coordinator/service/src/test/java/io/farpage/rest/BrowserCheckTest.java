@@ -27,13 +27,14 @@ class BrowserCheckTest {
             Operation.post("/changes", Access.anyone(), "change").taking(Body.class);
 
     private final RestServer server = RestServer.start(
-            new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20),
+            new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20, () -> true),
             List.of(
                     new Route(CHANGE, ctx -> Requests.body(ctx, CHANGE)),
                     new Route(Operation.delete("/changes", Access.anyone(), "change.back"), ctx -> {}),
                     new Route(Operation.getText("/text", Access.anyone(), "text/plain"), ctx -> ctx.result("secret"))),
             new Metrics("farpage_test"),
-            () -> new Health(true, "test", "1", Map.of()));
+            () -> new Health(true, "test", "1", Map.of(), List.of()),
+            RestServer.Around.NOTHING);
 
     @AfterEach
     void close() {
@@ -117,10 +118,12 @@ class BrowserCheckTest {
                         "test",
                         "1",
                         new Entrance(new HostPort("127.0.0.1", 0), java.util.Optional.empty(), control),
-                        1 << 20),
+                        1 << 20,
+                        () -> true),
                 List.of(),
                 new Metrics("farpage_test"),
-                () -> new Health(true, "test", "1", Map.of()))) {
+                () -> new Health(true, "test", "1", Map.of(), List.of()),
+                RestServer.Around.NOTHING)) {
             for (String host : List.of("localhost", "evil.example")) {
                 try (Socket socket = new Socket("127.0.0.1", other.port())) {
                     socket.getOutputStream()

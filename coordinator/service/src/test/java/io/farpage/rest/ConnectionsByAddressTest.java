@@ -28,8 +28,13 @@ class ConnectionsByAddressTest {
     private RestServer server() {
         RateLimits.Rate rate = new RateLimits.Rate(1_000, 1_000);
         AccessControl control = AccessControl.open(List.of())
-                .limitedBy(new RateLimits(new RateLimits.Options(
-                        rate, rate, new RateLimits.Attempts(100, Duration.ofSeconds(1), Duration.ofSeconds(1)), MOST)));
+                .limitedBy(new RateLimits(
+                        new RateLimits.Options(
+                                rate,
+                                rate,
+                                new RateLimits.Attempts(100, Duration.ofSeconds(1), Duration.ofSeconds(1)),
+                                MOST),
+                        System::nanoTime));
         control.onDecision(decision -> {
             if (!decision.allowed()) {
                 refused.add(decision);
@@ -37,10 +42,15 @@ class ConnectionsByAddressTest {
         });
         return RestServer.start(
                 new RestServer.Options(
-                        "test", "1", new Entrance(new HostPort("127.0.0.1", 0), Optional.empty(), control), 1 << 20),
+                        "test",
+                        "1",
+                        new Entrance(new HostPort("127.0.0.1", 0), Optional.empty(), control),
+                        1 << 20,
+                        () -> true),
                 List.of(),
                 new Metrics("farpage_test"),
-                () -> new Health(true, "test", "1", Map.of()));
+                () -> new Health(true, "test", "1", Map.of(), List.of()),
+                RestServer.Around.NOTHING);
     }
 
     private static Socket connect(String from, RestServer server) throws IOException {

@@ -39,10 +39,11 @@ class RestServerTest {
 
     private static RestServer start(Route... routes) {
         return RestServer.start(
-                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20),
+                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20, () -> true),
                 List.of(routes),
                 new Metrics("farpage_test"),
-                () -> new Health(true, "test", "1", Map.of()));
+                () -> new Health(true, "test", "1", Map.of(), List.of()),
+                RestServer.Around.NOTHING);
     }
 
     @RepeatedTest(10)

@@ -36,10 +36,12 @@ class SlowRequestsTest {
                                 "test",
                                 "1",
                                 new Entrance(new HostPort("127.0.0.1", 0), Optional.empty(), control),
-                                1 << 20),
+                                1 << 20,
+                                () -> true),
                         List.of(),
                         new Metrics("farpage_test"),
-                        () -> new Health(true, "test", "1", Map.of()));
+                        () -> new Health(true, "test", "1", Map.of(), List.of()),
+                        RestServer.Around.NOTHING);
                 Socket slow = new Socket("127.0.0.1", server.port());
                 Socket patient = new Socket("127.0.0.1", server.port())) {
             assertTrue(ask(patient).startsWith("HTTP/1.1 200"));

@@ -49,13 +49,12 @@ public final class NodeKeys implements CertificateCheck {
         }
     }
 
-    /** The keys that are stored at a place. */
-    public NodeKeys(AccessRecords records) {
-        this(records, System::nanoTime);
-    }
-
-    /** @param clock in nanoseconds, from any origin */
-    NodeKeys(AccessRecords records, LongSupplier clock) {
+    /**
+     * The keys that are stored at a place.
+     *
+     * @param clock in nanoseconds, from any origin
+     */
+    public NodeKeys(AccessRecords records, LongSupplier clock) {
         this.stored = records.records("node-keys", NodeKey[].class);
         this.clock = clock;
     }

@@ -266,11 +266,6 @@ public final class Attachments {
         Drops.keepOne(draft, space);
     }
 
-    /** As {@link #detach(String, String, Incarnation, Optional, Optional)}, of a space that is not encrypted. */
-    public void detach(String idOrName, String node, Incarnation incarnation, Optional<String> torn) {
-        detach(idOrName, node, incarnation, torn, Optional.empty());
-    }
-
     /**
      * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
      *

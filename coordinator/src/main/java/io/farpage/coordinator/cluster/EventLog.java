@@ -82,15 +82,6 @@ public final class EventLog {
     }
 
     /**
-     * The events after an index. Waits until there is one, and returns none after the wait.
-     *
-     * @throws InterruptedException if interrupted while waiting
-     */
-    public EventBatch after(long seen, Duration wait) throws InterruptedException {
-        return after(seen, wait, EventFilter.ALL);
-    }
-
-    /**
      * The events after an index that a filter admits. Waits until there is one, and returns none after the wait. The
      * index of the answer is that of the last event that was looked at, whether or not the filter admits it.
      *

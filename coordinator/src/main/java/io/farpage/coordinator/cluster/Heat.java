@@ -55,13 +55,8 @@ public final class Heat {
         }
     }
 
-    /** Makes an empty one. */
-    public Heat() {
-        this(System::nanoTime);
-    }
-
     /** Makes an empty one with a clock in nanoseconds. */
-    Heat(LongSupplier nanoTime) {
+    public Heat(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
 

@@ -143,14 +143,10 @@ public final class Spaces {
         return known;
     }
 
-    /** Says which nodes may attach a space from now on. A node that is attached stays so until it detaches. */
-    public Space allow(String idOrName, SpaceNodes nodes) {
-        return allow(idOrName, nodes, Optional.empty());
-    }
-
     /**
-     * The same, if the list has not changed since it was read. If it is already the wanted one, that is a success: an
-     * earlier request, whose answer was lost, may have made the change.
+     * Says which nodes may attach a space from now on, if the list has not changed since it was read. A node that is
+     * attached stays so until it detaches. If the list is already the wanted one, that is a success: an earlier
+     * request, whose answer was lost, may have made the change.
      *
      * @param ifMatch names the tag of the list that was read; empty to replace any list
      */

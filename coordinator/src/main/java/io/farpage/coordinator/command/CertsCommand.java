@@ -281,7 +281,7 @@ public final class CertsCommand implements Callable<Integer> {
             Config config = options.load();
             CommandAudit.of(config).of("certificate.revoke", node, Map.of(), () -> {
                 try (AccessRecords records = StoreAccess.records(config)) {
-                    new NodeKeys(records).revoke(node);
+                    new NodeKeys(records, System::nanoTime).revoke(node);
                     return node;
                 }
             });

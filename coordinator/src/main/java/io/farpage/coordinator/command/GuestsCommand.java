@@ -49,7 +49,7 @@ public final class GuestsCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            List<SpaceUse> spaces = client.spaceUses(page.filter(null));
+            List<SpaceUse> spaces = client.spaceUses(page.filter(null, false));
             List<Guest> guests = spaces.stream()
                     .flatMap(use -> use.attachments().stream()
                             .filter(attached -> node == null || attached.node().equals(node))

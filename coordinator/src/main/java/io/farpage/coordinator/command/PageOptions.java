@@ -26,10 +26,6 @@ final class PageOptions {
 
     PageOptions() {}
 
-    NodeFilter filter(@Nullable NodeStatus status) {
-        return filter(status, false);
-    }
-
     NodeFilter filter(@Nullable NodeStatus status, boolean attention) {
         return new NodeFilter(Optional.ofNullable(status), attention, prefix, after, limit);
     }

@@ -43,7 +43,7 @@ public final class SpacesCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            List<SpaceUse> spaces = client.spaceUses(page.filter(null));
+            List<SpaceUse> spaces = client.spaceUses(page.filter(null, false));
             if (options.json()) {
                 ViewOptions.printJson(out, spaces);
             } else {

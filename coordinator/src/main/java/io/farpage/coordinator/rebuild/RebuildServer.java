@@ -108,7 +108,8 @@ public final class RebuildServer implements AutoCloseable {
                         "rebuilding", "true",
                         "reported", String.join(", ", status.reported()),
                         "missing", String.join(", ", status.missing()),
-                        "conflicts", String.join("; ", status.conflicts())));
+                        "conflicts", String.join("; ", status.conflicts())),
+                List.of());
     }
 
     /** Its URL, for a client on this machine. */

@@ -119,7 +119,7 @@ public final class Coordinator implements AutoCloseable {
         Ledger ledger = new Ledger(store, config.get(Settings.EVENTS), own::committed);
         Membership membership =
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
-        Heat heat = new Heat();
+        Heat heat = new Heat(System::nanoTime);
         Spaces spaces = new Spaces(ledger, time, heat, config.get(Settings.REBALANCE));
         Moves moves = new Moves(time);
         Repairs repairs = new Repairs(ledger, time, moves, config.get(Settings.REPAIR_GRACE));
@@ -137,7 +137,7 @@ public final class Coordinator implements AutoCloseable {
                 new Api.Doors(
                         doors.issuer(config), doors.keys(), options.entrance().control()));
         StoreProbe probe = new StoreProbe(ledger);
-        LoopPulse pulse = new LoopPulse("the check of leases");
+        LoopPulse pulse = new LoopPulse("the check of leases", System::nanoTime);
         pulse.beat(LONGEST_STEP);
         List<Route> routes = new ArrayList<>(api.routes());
         routes.add(Liveness.route(pulse::stalled));

@@ -43,7 +43,7 @@ final class Doors {
         this.records = records;
         this.tokens = new Tokens(records);
         this.joinTokens = new JoinTokens(records);
-        this.keys = new NodeKeys(records);
+        this.keys = new NodeKeys(records, System::nanoTime);
     }
 
     /**
@@ -107,7 +107,8 @@ final class Doors {
                 "coordinator",
                 Version.text(),
                 new Entrance(config.get(Settings.LISTEN), tls, decides),
-                Math.toIntExact(config.get(Settings.MAX_BODY)));
+                Math.toIntExact(config.get(Settings.MAX_BODY)),
+                () -> true);
     }
 
     /** What is known of the keys of nodes. */

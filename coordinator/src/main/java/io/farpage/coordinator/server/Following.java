@@ -59,7 +59,8 @@ final class Following implements AutoCloseable {
                         "leader",
                         name(leader),
                         "term",
-                        leader.map(known -> Long.toString(known.term())).orElse(NONE)));
+                        leader.map(known -> Long.toString(known.term())).orElse(NONE)),
+                List.of());
     }
 
     private static String name(Optional<Leader> leader) {

@@ -47,7 +47,7 @@ class IssuerTest {
                 at("own.pem"),
                 Pem.encode(ca.authority().issue(own.getPublic(), Subject.coordinator(List.of()), Duration.ofHours(1))));
         Tls tls = Tls.read(new TlsFiles(at("ca.pem"), Optional.of(new TlsFiles.Own(at("own.pem"), at("own.key")))));
-        keys = new NodeKeys(AccessRecords.in(directory));
+        keys = new NodeKeys(AccessRecords.in(directory), System::nanoTime);
         issuer = new Issuer(Optional.of(tls), Optional.of(at("ca.key")), Duration.ofHours(1), tokens, keys);
     }
 

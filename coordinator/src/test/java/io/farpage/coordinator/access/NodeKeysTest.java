@@ -31,7 +31,7 @@ class NodeKeysTest {
 
     NodeKeysTest(@TempDir Path directory) {
         running = new NodeKeys(AccessRecords.in(directory), clock::get);
-        command = new NodeKeys(AccessRecords.in(directory));
+        command = new NodeKeys(AccessRecords.in(directory), System::nanoTime);
     }
 
     private static PublicKey key() {

@@ -66,7 +66,9 @@ class AdoptedGuestTest {
                                 new PoolInfo(4 * PAGE, PAGE, Optional.of(new Incarnation(BEFORE))),
                                 plain.transports(),
                                 plain.linkKey(),
-                                plain.status())
+                                plain.status(),
+                                Optional.empty(),
+                                Optional.empty())
                         .withAdopted(Arrays.stream(adopts).boxed().toList()));
     }
 
@@ -199,7 +201,7 @@ class AdoptedGuestTest {
     }
 
     private void attachAMirroredGuest() {
-        attachments.detach("vm", "g", new Incarnation(BEFORE), Optional.empty());
+        attachments.detach("vm", "g", new Incarnation(BEFORE), Optional.empty(), Optional.empty());
         with.spaces.delete("vm", false);
         with.membership.register("i", Fixture.node(12, 8 * PAGE));
         with.spaces.create(

@@ -148,7 +148,7 @@ class AttachingTest {
     @Test
     void shouldGiveAllOfASpaceThatWasDetachedAndAttachedAgain() {
         Attached first = attaching.of("a", 0);
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         Attached without = attaching.of("a", first.mark());
         assertEquals(List.of(), without.spaces());
         attach("vm", AttachMode.EXCLUSIVE);
@@ -158,7 +158,7 @@ class AttachingTest {
     @Test
     void shouldTellThatASpaceIsBeingDeletedOrMayNotBeAttachedAnyMore() {
         Attached first = attaching.of("a", 0);
-        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("b"))));
+        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("b"))), Optional.empty());
         Attached second = attaching.of("a", first.mark());
         assertFalse(second.spaces().getFirst().extents().orElseThrow().space().mayAttach("a"));
         with.spaces.delete("vm", true);

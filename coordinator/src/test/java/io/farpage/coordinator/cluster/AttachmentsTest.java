@@ -77,7 +77,11 @@ class AttachmentsTest {
         with.spaces.delete("vm", true);
         assertTrue(with.spaces.require("vm").deleting());
         assertEquals(List.of(), with.zeroable("home"));
-        Event told = with.ledger.events().after(0, Duration.ZERO).events().getLast();
+        Event told = with.ledger
+                .events()
+                .after(0, Duration.ZERO, EventFilter.ALL)
+                .events()
+                .getLast();
         assertEquals(EventKind.SPACE_DELETING, told.kind());
         assertEquals(OptionalLong.of(id), told.spaceId());
         detach(Long.toString(id), "a", 2);
@@ -136,7 +140,7 @@ class AttachmentsTest {
     }
 
     private void detach(String space, String node, long incarnation) {
-        attachments.detach(space, node, new Incarnation(incarnation), Optional.empty());
+        attachments.detach(space, node, new Incarnation(incarnation), Optional.empty(), Optional.empty());
     }
 
     private void attach(String node, long incarnation, AttachMode mode) {
@@ -145,7 +149,13 @@ class AttachmentsTest {
 
     private void makeAnEncryptedSpace() {
         with.spaces.create(new SpaceRequest(
-                "secret", 4096, OptionalInt.empty(), Optional.of(List.of("home")), Optional.of("0123456789abcdef")));
+                "secret",
+                4096,
+                OptionalInt.empty(),
+                Optional.of(List.of("home")),
+                Optional.of("0123456789abcdef"),
+                Optional.empty(),
+                OptionalInt.empty()));
     }
 
     @Test
@@ -186,7 +196,7 @@ class AttachmentsTest {
                 Optional.of(new Encryption.Sealed(mark, "a")),
                 with.spaces.require("secret").encryption().orElseThrow().sealed());
         attachments.attach("secret", "b", new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE));
-        attachments.detach("secret", "b", new Incarnation(3), Optional.empty());
+        attachments.detach("secret", "b", new Incarnation(3), Optional.empty(), Optional.empty());
         assertEquals(
                 Optional.of(new Encryption.Sealed(mark, "a")),
                 with.spaces.require("secret").encryption().orElseThrow().sealed(),

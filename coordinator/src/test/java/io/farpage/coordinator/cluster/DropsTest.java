@@ -54,7 +54,8 @@ class DropsTest {
                         said.transports(),
                         said.linkKey(),
                         said.status(),
-                        domain));
+                        domain,
+                        Optional.empty()));
     }
 
     private void threeHomesAndAWriter() {
@@ -157,12 +158,16 @@ class DropsTest {
         with.spaces.create(mirrored("vm", 4, 2));
         attach(AttachMode.EXCLUSIVE);
         List<ExtentHome> homes = extents().getFirst().homes();
-        long before =
-                with.ledger.events().after(0, Duration.ZERO).events().getLast().index();
+        long before = with.ledger
+                .events()
+                .after(0, Duration.ZERO, EventFilter.ALL)
+                .events()
+                .getLast()
+                .index();
         drop(homes.get(1), 0);
         assertEquals(
                 List.of(homes.get(1).node()),
-                with.ledger.events().after(before, Duration.ZERO).events().stream()
+                with.ledger.events().after(before, Duration.ZERO, EventFilter.ALL).events().stream()
                         .filter(event -> event.kind() == EventKind.HOMES_CHANGED)
                         .map(event -> event.node().orElseThrow())
                         .toList());
@@ -233,7 +238,7 @@ class DropsTest {
         attach(AttachMode.EXCLUSIVE);
         ExtentHome home = extents().getFirst().primary();
         drop(home, 0);
-        attachments.detach("vm", "w", new Incarnation(2), Optional.empty());
+        attachments.detach("vm", "w", new Incarnation(2), Optional.empty(), Optional.empty());
         assertEquals(1, with.zeroable(home.node()).size());
     }
 

@@ -88,14 +88,20 @@ class EventFilterTest {
     void shouldTellOfASpaceItsHomesAndThoseThatHaveAttachedIt() throws InterruptedException {
         register("home", "user", "other");
         long seen = with.ledger.events().index();
-        with.spaces.create(
-                new SpaceRequest("vm", 1 << 16, OptionalInt.empty(), Optional.of(List.of("home")), Optional.empty()));
+        with.spaces.create(new SpaceRequest(
+                "vm",
+                1 << 16,
+                OptionalInt.empty(),
+                Optional.of(List.of("home")),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalInt.empty()));
         assertTrue(kinds(seen, of("home")).contains(EventKind.SPACE_CREATED));
         assertEquals(List.of(), kinds(seen, of("user")));
         new Attachments(with.ledger, with.time)
                 .attach("vm", "user", new AttachRequest(new Incarnation(1), AttachMode.EXCLUSIVE));
         long attached = with.ledger.events().index();
-        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("user"))));
+        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("user"))), Optional.empty());
         assertEquals(List.of(EventKind.SPACE_ALLOWED), kinds(attached, of("user")));
         assertEquals(List.of(), kinds(attached, of("other")));
     }

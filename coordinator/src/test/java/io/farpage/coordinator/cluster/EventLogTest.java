@@ -42,21 +42,21 @@ class EventLogTest {
     void shouldGiveEventsAfterTheIndex() throws InterruptedException {
         EventLog log = new EventLog(3, 0);
         log.append(List.of(event(1), event(2), event(3), event(4)));
-        assertEquals(List.of(2L, 3L, 4L), indexes(log.after(1, Duration.ZERO)));
-        assertEquals(List.of(4L), indexes(log.after(3, Duration.ZERO)));
-        assertEquals(List.of(), indexes(log.after(4, Duration.ZERO)));
+        assertEquals(List.of(2L, 3L, 4L), indexes(log.after(1, Duration.ZERO, EventFilter.ALL)));
+        assertEquals(List.of(4L), indexes(log.after(3, Duration.ZERO, EventFilter.ALL)));
+        assertEquals(List.of(), indexes(log.after(4, Duration.ZERO, EventFilter.ALL)));
     }
 
     @Test
     void shouldAskForAResyncWhenEventsWereMissed() throws InterruptedException {
         EventLog log = new EventLog(3, 0);
         log.append(List.of(event(1), event(2), event(3), event(4)));
-        assertTrue(log.after(0, Duration.ofMinutes(1)).resync(), "too old");
-        assertTrue(log.after(5, Duration.ofMinutes(1)).resync(), "from the future");
-        assertEquals(4, log.after(5, Duration.ZERO).index());
+        assertTrue(log.after(0, Duration.ofMinutes(1), EventFilter.ALL).resync(), "too old");
+        assertTrue(log.after(5, Duration.ofMinutes(1), EventFilter.ALL).resync(), "from the future");
+        assertEquals(4, log.after(5, Duration.ZERO, EventFilter.ALL).index());
         EventLog restarted = new EventLog(3, 4);
-        assertTrue(restarted.after(3, Duration.ZERO).resync());
-        assertFalse(restarted.after(4, Duration.ZERO).resync());
+        assertTrue(restarted.after(3, Duration.ZERO, EventFilter.ALL).resync());
+        assertFalse(restarted.after(4, Duration.ZERO, EventFilter.ALL).resync());
     }
 
     @Test
@@ -65,14 +65,14 @@ class EventLogTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<EventBatch>> waiters = new ArrayList<>();
             for (int i = 0; i < 500; i++) {
-                waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1))));
+                waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1), EventFilter.ALL)));
             }
             Deadlines.await("waiters", Deadlines.SHORT).until(() -> log.waiting() == 500);
             log.append(List.of(event(1)));
             for (Future<EventBatch> waiter : waiters) {
                 assertEquals(List.of(1L), indexes(Deadlines.get("a waiter", Deadlines.LONG, waiter)));
             }
-            Future<EventBatch> last = threads.submit(() -> log.after(1, Duration.ofMinutes(1)));
+            Future<EventBatch> last = threads.submit(() -> log.after(1, Duration.ofMinutes(1), EventFilter.ALL));
             Deadlines.await("the last waiter", Deadlines.SHORT).until(() -> log.waiting() == 1);
             log.close();
             assertEquals(List.of(), indexes(Deadlines.get("the last waiter", Deadlines.LONG, last)));

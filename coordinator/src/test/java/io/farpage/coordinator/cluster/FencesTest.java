@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
@@ -65,7 +66,7 @@ class FencesTest {
         with.membership.register("a", Fixture.node(22, 0));
         assertEquals(
                 List.of("h1", "h2"),
-                with.ledger.events().after(index, Duration.ZERO).events().stream()
+                with.ledger.events().after(index, Duration.ZERO, EventFilter.ALL).events().stream()
                         .filter(event -> event.kind() == EventKind.FENCES_CHANGED)
                         .map(event -> event.node().orElseThrow())
                         .toList());
@@ -114,7 +115,7 @@ class FencesTest {
                 with.fences("h1").stream().map(Fence::acknowledged).toList());
         with.membership.heartbeat("a", new Incarnation(2));
         assertEquals(1, with.fences("h2").size());
-        attachments.detach(Long.toString(id), "a", new Incarnation(2), Optional.empty());
+        attachments.detach(Long.toString(id), "a", new Incarnation(2), Optional.empty(), Optional.empty());
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(List.of(), with.fences("h2"));
     }
@@ -135,7 +136,7 @@ class FencesTest {
     @Test
     void shouldNotFenceANodeThatDetachedByItself() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Optional.empty(), Optional.empty());
         with.membership.deregister("a", new Incarnation(2), true);
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn());
@@ -154,7 +155,7 @@ class FencesTest {
         ProblemException refused = assertThrows(ProblemException.class, () -> attach("b", 3, AttachMode.EXCLUSIVE));
         assertTrue(refused.problem("").is("space-torn"), refused::getMessage);
         attach("b", 3, AttachMode.SHARED);
-        attachments.detach("vm", "b", new Incarnation(3), Optional.empty());
+        attachments.detach("vm", "b", new Incarnation(3), Optional.empty(), Optional.empty());
         assertTrue(with.spaces.require("vm").torn().isPresent());
 
         force("b", 3);
@@ -164,7 +165,7 @@ class FencesTest {
     @Test
     void shouldTearASpaceWhoseNodeSaysThatNotAllPagesAreAtTheirHomes() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"));
+        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"), Optional.empty());
         assertEquals(
                 "h1 did not answer",
                 with.spaces.require("vm").torn().orElseThrow().reason());
@@ -181,7 +182,7 @@ class FencesTest {
     @Test
     void shouldConfirmForcedAttachmentOfATornSpaceWhenItIsRepeated() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"));
+        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"), Optional.empty());
         force("a", 2);
         attach("a", 2, AttachMode.EXCLUSIVE);
     }
@@ -212,6 +213,12 @@ class FencesTest {
 
     private void force(String node, long incarnation) {
         attachments.attach(
-                "vm", node, new AttachRequest(new Incarnation(incarnation), AttachMode.EXCLUSIVE, Optional.of(true)));
+                "vm",
+                node,
+                new AttachRequest(
+                        new Incarnation(incarnation),
+                        AttachMode.EXCLUSIVE,
+                        Optional.of(true),
+                        Optional.of(Feature.words())));
     }
 }

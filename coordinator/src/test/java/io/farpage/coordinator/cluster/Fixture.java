@@ -41,14 +41,14 @@ public final class Fixture {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat(), true);
+        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), true);
     }
 
     void restart() {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat(), true);
+        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), true);
     }
 
     /** All pages of these extents come to the homes that join: node w notes what it writes, and the homes pull. */
@@ -135,8 +135,10 @@ public final class Fixture {
                 2,
                 1L << 33,
                 List.of(),
-                new PoolInfo(exportedBytes, 4096),
+                new PoolInfo(exportedBytes, 4096, Optional.empty()),
                 List.of(TransportKind.TCP),
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
     }
@@ -147,7 +149,8 @@ public final class Fixture {
                 new Incarnation(peerIncarnation),
                 Optional.of(new Attempt(attempt)),
                 Optional.empty(),
-                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)));
+                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)),
+                Optional.empty());
     }
 
     public static RegionRequest region(long incarnation) {

@@ -74,7 +74,7 @@ class GrantsTest {
     }
 
     private List<Event> events(EventKind kind) throws InterruptedException {
-        return with.ledger.events().after(0, Duration.ZERO).events().stream()
+        return with.ledger.events().after(0, Duration.ZERO, EventFilter.ALL).events().stream()
                 .filter(event -> event.kind() == kind)
                 .toList();
     }
@@ -151,7 +151,7 @@ class GrantsTest {
     @Test
     void shouldDropAGrantWithTheAttachment() throws Exception {
         grants.publish("home", vm, "a", sealed("one"));
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         requireGone();
         assertEquals(2, events(EventKind.ATTACHMENTS_CHANGED).size());
         assertEquals(
@@ -165,7 +165,7 @@ class GrantsTest {
     @Test
     void shouldNotHandOnTheGrantOfAnEarlierAttachment() {
         grants.publish("home", vm, "a", sealed("one"));
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         requireGone();
         assertEquals(0, hosting.of("home").attachments().getFirst().granted());
@@ -175,7 +175,7 @@ class GrantsTest {
     @Test
     void shouldRefuseTheGrantOfAnEarlierAttachmentThatArrivesLate() {
         GrantRequest late = sealed("one");
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         ProblemException refused = assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", late));
         assertTrue(refused.problem("").is("not-attached"), refused::getMessage);
@@ -220,8 +220,8 @@ class GrantsTest {
 
     @Test
     void shouldEndTheWaitForADetachmentWhenTheHomeHasAcknowledgedIt() throws Exception {
-        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
-        attachments.detach("vm", "a", A, Optional.empty());
+        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision(), List.of(), List.of()));
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         Thread waiting = Thread.ofVirtual().start(() -> {
             try {
                 hosting.awaitAcknowledged(Set.of("home", "b"));
@@ -230,7 +230,7 @@ class GrantsTest {
             }
         });
         assertFalse(waiting.join(Duration.ofMillis(300)), "the home has not revoked the access");
-        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
+        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision(), List.of(), List.of()));
         Deadlines.join("the end of the thread", Duration.ofSeconds(1), waiting);
     }
 
@@ -238,8 +238,8 @@ class GrantsTest {
     void shouldWaitForASilentHomeOnce() throws Exception {
         Duration longest = Duration.ofMillis(500);
         Hosting impatient = new Hosting(with.ledger, grants, longest);
-        impatient.acknowledge("home", new HostedAck(HOME, impatient.of("home").revision()));
-        attachments.detach("vm", "a", A, Optional.empty());
+        impatient.acknowledge("home", new HostedAck(HOME, impatient.of("home").revision(), List.of(), List.of()));
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         long began = System.nanoTime();
         impatient.awaitAcknowledged(Set.of("home"));
         assertTrue(System.nanoTime() - began >= longest.toNanos(), "a home may be slow");

@@ -107,8 +107,8 @@ class GroupedCommitTest {
         with.membership.register("home", Fixture.node(1, 8192));
         with.membership.register("a", Fixture.node(2, 0));
         with.membership.register("b", Fixture.node(3, 0));
-        with.spaces.create(
-                new SpaceRequest("vm", 8192, OptionalInt.empty(), Optional.empty(), keyId, Optional.empty()));
+        with.spaces.create(new SpaceRequest(
+                "vm", 8192, OptionalInt.empty(), Optional.empty(), keyId, Optional.empty(), OptionalInt.empty()));
     }
 
     private void attach(String node, long incarnation) {
@@ -128,7 +128,8 @@ class GroupedCommitTest {
         makeASpace(Optional.empty());
         attach("a", 2);
         List<Future<?>> changes = together(
-                () -> attachments.detach("vm", "a", new Incarnation(2), Optional.of("the guest was killed")),
+                () -> attachments.detach(
+                        "vm", "a", new Incarnation(2), Optional.of("the guest was killed"), Optional.empty()),
                 () -> attach("b", 3));
         changes.getFirst().get();
         assertRefused("space-torn", changes.getLast());
@@ -145,7 +146,7 @@ class GroupedCommitTest {
                         new Incarnation(2),
                         Optional.empty(),
                         Optional.of("0123456789abcdef0123456789abcdef")),
-                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a", "b")))));
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a", "b"))), Optional.empty()));
         for (Future<?> change : changes) {
             change.get();
         }
@@ -159,7 +160,7 @@ class GroupedCommitTest {
         makeASpace(Optional.empty());
         List<Future<?>> changes = together(
                 () -> with.spaces.delete("vm", false),
-                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a")))));
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a"))), Optional.empty()));
         changes.getFirst().get();
         assertRefused("not-found", changes.getLast());
         assertEquals(List.of(), with.spaces.all());
@@ -215,7 +216,7 @@ class GroupedCommitTest {
         List<String> nodes =
                 IntStream.range(0, 200).mapToObj(number -> "node-" + number).toList();
         List<Future<?>> both = together(
-                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(nodes))),
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(nodes)), Optional.empty()),
                 () -> with.membership.register("c", Fixture.node(4, 0)));
         assertRefused("limit", both.get(0));
         both.get(1).get();

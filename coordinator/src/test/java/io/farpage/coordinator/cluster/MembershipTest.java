@@ -41,7 +41,7 @@ class MembershipTest {
     }
 
     private List<EventKind> kinds() throws InterruptedException {
-        return with.ledger.events().after(0, Duration.ZERO).events().stream()
+        return with.ledger.events().after(0, Duration.ZERO, EventFilter.ALL).events().stream()
                 .map(Event::kind)
                 .toList();
     }

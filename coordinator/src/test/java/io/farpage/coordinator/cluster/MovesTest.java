@@ -64,7 +64,8 @@ class MovesTest {
                         said.transports(),
                         said.linkKey(),
                         said.status(),
-                        domain));
+                        domain,
+                        Optional.empty()));
     }
 
     private void create(int extents, int replicas, String... homes) {
@@ -426,7 +427,7 @@ class MovesTest {
     void shouldMoveNothingIfNoAgentIsAttachedThatCopies() {
         homes("h1", "h2", "h3");
         create(6, 1, "h1");
-        attachments.detach("vm", "w", WRITER, Optional.empty());
+        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
         with.time.advance(INTERVAL);
         report(20_000);
         assertEquals(0, rebalancer.step());

@@ -46,7 +46,10 @@ class PublishedTest {
         for (int i = 0; i < 2_500; i++) {
             with.links.publish("a", "b", Fixture.endpoint(1, 1, i));
         }
-        assertTrue(with.ledger.events().after(seen - 1, Duration.ZERO).resync());
+        assertTrue(with.ledger
+                .events()
+                .after(seen - 1, Duration.ZERO, EventFilter.ALL)
+                .resync());
     }
 
     @Test

@@ -358,7 +358,7 @@ class PullsModelTest {
         } else if (what < 92) {
             dropByTheWriter(any.get());
         } else {
-            attachments.detach(name(any.get()), "w", writer, Optional.empty());
+            attachments.detach(name(any.get()), "w", writer, Optional.empty(), Optional.empty());
         }
     }
 

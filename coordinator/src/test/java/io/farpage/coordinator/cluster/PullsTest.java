@@ -195,7 +195,7 @@ class PullsTest {
                 refusedAs(
                         "not-begun", () -> pulled(joining().orElseThrow(), ExtentEpoch.of(first()), Optional.empty())),
                 "the agent of the guest does not note what it writes yet");
-        attachments.detach("vm", "w", WRITER, Optional.empty());
+        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
         assertTrue(refusedAs("stale-epoch", () -> pulled(puller, pulled, Optional.empty())));
         assertEquals(Set.of("h1"), names(first()));
     }
@@ -338,7 +338,7 @@ class PullsTest {
         attach(AttachMode.EXCLUSIVE);
         assertEquals(List.of(), attaching.of("h2", 0).pulls());
         assertEquals(List.of(), attaching.of("h2", 0).grants());
-        attachments.detach("vm", "w", WRITER, Optional.empty());
+        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
         with.time.advance(Repairs.PAUSE);
         step();
         assertEquals(

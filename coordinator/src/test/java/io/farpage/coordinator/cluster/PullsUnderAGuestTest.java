@@ -206,7 +206,7 @@ class PullsUnderAGuestTest {
         String to = joining();
         Extent before = first();
         allow();
-        attachments.detach("vm", "w", WRITER, Optional.empty());
+        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
         assertEquals(Optional.empty(), first().joining());
         assertEquals(List.of(), pulls(to));
         long space = with.spaces.extents("vm").space().id();

@@ -52,7 +52,8 @@ class RepairPassTest {
                         said.transports(),
                         said.linkKey(),
                         said.status(),
-                        Optional.of(domain)));
+                        Optional.of(domain),
+                        Optional.empty()));
     }
 
     private void attach(String space) {

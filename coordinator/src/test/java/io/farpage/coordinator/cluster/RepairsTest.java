@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
@@ -62,7 +63,8 @@ class RepairsTest {
                         said.transports(),
                         said.linkKey(),
                         said.status(),
-                        Optional.of(domain)));
+                        Optional.of(domain),
+                        Optional.empty()));
     }
 
     private void create(long pages, int replicas, String... homes) {
@@ -192,7 +194,7 @@ class RepairsTest {
         attach();
         drop("h1");
         repairs.step();
-        attachments.detach("vm", "w", WRITER, Optional.empty());
+        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
         assertEquals(Optional.empty(), joining());
         assertEquals(Set.of("h2"), names(first()));
         assertEquals(1, with.zeroable("h3").size(), "its frames hold pages, and are zeroed");
@@ -370,11 +372,14 @@ class RepairsTest {
         homes("h1", "h2", "h3");
         create(8, 2, "h1", "h2");
         attach();
-        attachments.detach("vm", "w", WRITER, Optional.of("its agent was killed"));
+        attachments.detach("vm", "w", WRITER, Optional.of("its agent was killed"), Optional.empty());
         ExtentHome failed = first().homes().getFirst();
         String alive = first().homes().getLast().node();
         failAllBut(alive, "h3", "w");
-        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true)));
+        attachments.attach(
+                "vm",
+                "w",
+                new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true), Optional.of(Feature.words())));
         assertEquals(Set.of(alive), names(first()));
         assertEquals(1, with.zeroable(failed.node()).size(), "no node can write to it");
         repairs.step();
@@ -386,7 +391,10 @@ class RepairsTest {
     void shouldKeepTheHomesOfAWholeSpaceThatIsAttachedByForce() {
         homes("h1", "h2");
         create(8, 2, "h1", "h2");
-        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true)));
+        attachments.attach(
+                "vm",
+                "w",
+                new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true), Optional.of(Feature.words())));
         assertEquals(Set.of("h1", "h2"), names(first()));
     }
 

@@ -40,8 +40,8 @@ class SpaceNodesTest {
     }
 
     private Space make(String name, Optional<String> keyId, Optional<List<String>> nodes) {
-        return with.spaces.create(
-                new SpaceRequest(name, 4096, OptionalInt.empty(), Optional.of(List.of("home")), keyId, nodes));
+        return with.spaces.create(new SpaceRequest(
+                name, 4096, OptionalInt.empty(), Optional.of(List.of("home")), keyId, nodes, OptionalInt.empty()));
     }
 
     private static SpaceNodes only(String... nodes) {
@@ -91,12 +91,12 @@ class SpaceNodesTest {
     void shouldKeepAnAttachedNodeThatIsTakenOffTheListUntilItDetaches() {
         make("vm", Optional.empty(), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
-        with.spaces.allow("vm", only("b"));
+        with.spaces.allow("vm", only("b"), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
         refused("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Optional.empty(), Optional.empty());
         refused("a", 2, AttachMode.SHARED);
-        with.spaces.allow("vm", new SpaceNodes(Optional.empty()));
+        with.spaces.allow("vm", new SpaceNodes(Optional.empty()), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
     }
 
@@ -104,7 +104,7 @@ class SpaceNodesTest {
     void shouldRefuseTheNextIncarnationOfANodeThatIsTakenOffTheList() {
         make("vm", Optional.empty(), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
-        with.spaces.allow("vm", only("b"));
+        with.spaces.allow("vm", only("b"), Optional.empty());
         with.membership.register("a", Fixture.node(4, 0));
         refused("a", 4, AttachMode.SHARED);
     }
@@ -112,7 +112,7 @@ class SpaceNodesTest {
     @Test
     void shouldKeepTheListOverARestart() {
         make("vm", Optional.empty(), Optional.of(List.of("a")));
-        with.spaces.allow("vm", only("b", "home", "b"));
+        with.spaces.allow("vm", only("b", "home", "b"), Optional.empty());
         with.restart();
         attachments = new Attachments(with.ledger, with.time);
         assertEquals(
@@ -123,11 +123,15 @@ class SpaceNodesTest {
     @Test
     void shouldTellOfAListOnlyWhenItChanges() throws InterruptedException {
         long id = make("vm", Optional.empty(), Optional.empty()).id();
-        with.spaces.allow("vm", only("a"));
+        with.spaces.allow("vm", only("a"), Optional.empty());
         long index = with.ledger.events().index();
-        with.spaces.allow("vm", only("a"));
+        with.spaces.allow("vm", only("a"), Optional.empty());
         assertEquals(index, with.ledger.events().index());
-        Event told = with.ledger.events().after(0, Duration.ZERO).events().getLast();
+        Event told = with.ledger
+                .events()
+                .after(0, Duration.ZERO, EventFilter.ALL)
+                .events()
+                .getLast();
         assertEquals(EventKind.SPACE_ALLOWED, told.kind());
         assertEquals(id, told.spaceId().orElseThrow());
     }
@@ -143,10 +147,11 @@ class SpaceNodesTest {
                 assertThrows(ProblemException.class, () -> make("more", Optional.empty(), Optional.of(List.of("a"))));
         assertTrue(made.problem("").is("limit"), made::getMessage);
         make("more", Optional.empty(), Optional.empty());
-        ProblemException allowed = assertThrows(ProblemException.class, () -> with.spaces.allow("more", only("a")));
+        ProblemException allowed =
+                assertThrows(ProblemException.class, () -> with.spaces.allow("more", only("a"), Optional.empty()));
         assertTrue(allowed.problem("").is("limit"), allowed::getMessage);
-        with.spaces.allow("vm0", only("a"));
-        with.spaces.allow("more", only("a"));
+        with.spaces.allow("vm0", only("a"), Optional.empty());
+        with.spaces.allow("more", only("a"), Optional.empty());
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -140,7 +141,8 @@ class SpacesModelTest {
         int node = random.nextInt(NODES);
         AttachMode mode = random.nextBoolean() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
         boolean force = random.nextInt(3) == 0;
-        AttachRequest request = new AttachRequest(new Incarnation(incarnations[node]), mode, Optional.of(force));
+        AttachRequest request = new AttachRequest(
+                new Incarnation(incarnations[node]), mode, Optional.of(force), Optional.of(Feature.words()));
         String name = random.nextBoolean() ? space.name() : Long.toString(space.id());
         try {
             attachments().attach(name, "n" + node, request);
@@ -169,7 +171,8 @@ class SpacesModelTest {
                             Long.toString(one.space()),
                             one.node(),
                             one.incarnation(),
-                            saved ? Optional.empty() : Optional.of("the home did not answer"));
+                            saved ? Optional.empty() : Optional.of("the home did not answer"),
+                            Optional.empty());
             writers.detached(
                     new WritersModel.Writer(
                             one.space(), one.node(), one.incarnation().value()),
@@ -200,6 +203,7 @@ class SpacesModelTest {
                             Long.toString(one.space()),
                             one.node(),
                             new Incarnation(one.incarnation()),
+                            Optional.empty(),
                             Optional.empty());
             writers.detached(one, true);
         }

@@ -75,7 +75,8 @@ class SpacesTest {
         with.zeroed("a", new Incarnation(1), zeroed);
         with.zeroed("a", new Incarnation(1), zeroed);
         with.spaces.create(SpaceRequest.of("two", 8192));
-        List<Event> events = with.ledger.events().after(0, Duration.ZERO).events();
+        List<Event> events =
+                with.ledger.events().after(0, Duration.ZERO, EventFilter.ALL).events();
         assertTrue(events.stream()
                 .anyMatch(
                         e -> e.kind() == EventKind.RELEASES_PENDING && e.node().equals(Optional.of("a"))));
@@ -98,7 +99,7 @@ class SpacesTest {
 
     @Test
     void shouldReplaceHeatWhereReportsOverlap() {
-        Heat heat = new Heat();
+        Heat heat = new Heat(System::nanoTime);
         heat.report(1, new HeatReport(List.of(new HeatReport.Range(0, 100, 5))));
         heat.report(1, new HeatReport(List.of(new HeatReport.Range(40, 20, 9), new HeatReport.Range(90, 20, 7))));
         heat.report(1, new HeatReport(List.of(new HeatReport.Range(55, 40, 1))));

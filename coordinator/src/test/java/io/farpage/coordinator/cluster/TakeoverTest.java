@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -65,7 +66,7 @@ class TakeoverTest {
         long before = with.ledger.state().index();
         refused("fencing", () -> takeOver("b", B, true));
         refused("fencing", () -> takeOver("b", B, true));
-        List<Event> told = with.ledger.events().after(before, Duration.ZERO).events().stream()
+        List<Event> told = with.ledger.events().after(before, Duration.ZERO, EventFilter.ALL).events().stream()
                 .filter(event -> event.kind() == EventKind.SPACE_TAKEN_OVER)
                 .toList();
         assertEquals(1, told.size(), told::toString);
@@ -92,7 +93,7 @@ class TakeoverTest {
 
     @Test
     void shouldRefuseATakeoverByANodeThatMayNotAttachTheSpace() {
-        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a"))));
+        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a"))), Optional.empty());
         fail("a");
         refused("node-not-allowed", () -> takeOver("b", B, true));
         assertEquals(List.of(), with.fences("h1"));
@@ -110,7 +111,7 @@ class TakeoverTest {
         takeOver("b", B, true);
         refused("taken-over", () -> takeOver("a", A, true));
 
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn(), "what a says is not of the space that b has");
         refused("attached", () -> takeOver("a", A, true));
@@ -118,7 +119,7 @@ class TakeoverTest {
 
     @Test
     void shouldTakeOverFromANodeThatHadTheSpaceShared() {
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         fail("a");
         refused("fencing", () -> takeOver("b", B, false));
@@ -136,7 +137,8 @@ class TakeoverTest {
         assertTrue(with.spaces.require("vm").torn().isPresent());
         with.fenced("h1", new Incarnation(11), "a", A);
         with.fenced("h2", new Incarnation(12), "a", A);
-        later.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE, Optional.of(true)));
+        later.attach(
+                "vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE, Optional.of(true), Optional.of(Feature.words())));
     }
 
     @Test
@@ -190,7 +192,7 @@ class TakeoverTest {
     @Test
     void shouldNotDropAHomeUnderANodeThatWorksWithTheSpace() {
         useAMirroredSpaceOn("h1", "h2");
-        attachments.detach("vm", "a", holder, Optional.empty());
+        attachments.detach("vm", "a", holder, Optional.empty(), Optional.empty());
         attachments.attach("vm", "a", new AttachRequest(holder, AttachMode.SHARED));
         attachments.attach("vm", "b", new AttachRequest(B, AttachMode.SHARED));
         with.membership.deregister("a", holder, true);
@@ -198,7 +200,7 @@ class TakeoverTest {
         acknowledge("h1", 11);
         assertEquals(List.of("h1", "h2"), homes());
 
-        attachments.detach("vm", "b", B, Optional.empty());
+        attachments.detach("vm", "b", B, Optional.empty(), Optional.empty());
         assertEquals(List.of("h1"), homes());
         assertEquals(List.of(), attachments.of("vm"));
     }
@@ -235,13 +237,13 @@ class TakeoverTest {
         with.membership.heartbeat("a", holder);
         assertEquals(List.of(), with.zeroable("a"));
 
-        attachments.detach("vm", "a", holder, Optional.empty());
+        attachments.detach("vm", "a", holder, Optional.empty(), Optional.empty());
         assertEquals(1, with.zeroable("a").size());
     }
 
     @Test
     void shouldNotWaitForANodeThatWasItsOwnHomeAndIsStartedAnew() {
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         with.membership.register("a", Fixture.node(4, 8 * PAGE));
         with.spaces.create(new SpaceRequest("own", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("a"))));
         attachments.attach("own", "a", new AttachRequest(new Incarnation(4), AttachMode.EXCLUSIVE));
@@ -251,7 +253,7 @@ class TakeoverTest {
 
     /** The space is of four pages, and the homes have copies of all. */
     private void useAMirroredSpaceOn(String... homes) {
-        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
         with.membership.register("a", Fixture.node(4, 8 * PAGE));
         holder = new Incarnation(4);
         with.spaces.delete("vm", false);
@@ -280,7 +282,10 @@ class TakeoverTest {
 
     private void takeOver(String node, Incarnation incarnation, boolean force) {
         attachments.attach(
-                "vm", node, new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.of(force)).withTakeover());
+                "vm",
+                node,
+                new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.of(force), Optional.of(Feature.words()))
+                        .withTakeover());
     }
 
     private static ProblemException refused(String type, Runnable change) {

@@ -63,7 +63,7 @@ class RebuildServerTest {
         NodeReport long16000 = new NodeReport(
                 Optional.of(seen(100)),
                 Fixture.node(2, (long) spaces * PAGE),
-                new Hosted(100, all, List.of()),
+                new Hosted(100, all, List.of(), List.of(), List.of(), List.of()),
                 List.of(),
                 List.of(),
                 List.of(),
@@ -71,7 +71,7 @@ class RebuildServerTest {
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");
         RestServer.Options options =
-                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 4 << 20);
+                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 4 << 20, () -> true);
         try (RebuildServer server = new RebuildServer(options, store, Set.of("b"));
                 CoordinatorClient client =
                         new CoordinatorClient(URI.create("http://" + server.listening()), Duration.ofSeconds(30))) {

@@ -249,7 +249,13 @@ class RebuildTest {
                 new NodeReport(
                         Optional.of(seen(100)),
                         registration("b"),
-                        new Hosted(90, List.of(space(5, "gone", "b", 0, 8)), List.of(done, pending)),
+                        new Hosted(
+                                90,
+                                List.of(space(5, "gone", "b", 0, 8)),
+                                List.of(),
+                                List.of(),
+                                List.of(),
+                                List.of(done, pending)),
                         List.of(),
                         List.of(),
                         List.of(done),
@@ -296,7 +302,7 @@ class RebuildTest {
         return new NodeReport(
                 Optional.of(seen(100)),
                 registration("c"),
-                new Hosted(90, List.of(hosted), List.of(release)),
+                new Hosted(90, List.of(hosted), List.of(), List.of(), List.of(), List.of(release)),
                 List.of(),
                 List.of(),
                 done ? List.of(release) : List.of(),

@@ -18,6 +18,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
@@ -92,7 +93,8 @@ class RebuiltFencesTest {
         Hosting hosting = new Hosting(ledger, new Grants(ledger));
         assertEquals(List.of(fence("b", 5, "a", 9, true)), hosting.of("b").fences());
         assertEquals(List.of(fence("c", 5, "a", 9, false)), hosting.of("c").fences());
-        AttachRequest exclusive = new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE, Optional.of(true));
+        AttachRequest exclusive = new AttachRequest(
+                new Incarnation(3), AttachMode.EXCLUSIVE, Optional.of(true), Optional.of(Feature.words()));
         assertTrue(refusal(() -> attachments.attach("vm", "c", exclusive)).contains("'c' must cut off first"));
         hosting.acknowledge(
                 "c",

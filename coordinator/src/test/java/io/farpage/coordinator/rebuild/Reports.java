@@ -52,7 +52,7 @@ final class Reports {
         return new NodeReport(
                 Optional.of(seen(100)),
                 registration(node),
-                new Hosted(100, hosted, List.of()),
+                new Hosted(100, hosted, List.of(), List.of(), List.of(), List.of()),
                 List.of(),
                 List.of(),
                 List.of(),
@@ -66,7 +66,7 @@ final class Reports {
                 Hosted.NOTHING,
                 List.of(spaces),
                 List.of(spaces).stream()
-                        .map(space -> new NodeReport.Held(space.space().id(), mode))
+                        .map(space -> new NodeReport.Held(space.space().id(), mode, Optional.empty(), false))
                         .toList(),
                 List.of(),
                 List.of());

@@ -22,6 +22,7 @@ import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,7 +61,7 @@ class BackupTest {
     }
 
     private CoordinatorClient agent(Running running) {
-        return new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(30), agent);
+        return new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(30), agent, Credentials.NONE);
     }
 
     private Commands.Outcome offline(String command, String store, String... more) {

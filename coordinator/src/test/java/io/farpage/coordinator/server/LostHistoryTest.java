@@ -13,6 +13,7 @@ import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Stamp;
+import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -87,7 +88,7 @@ class LostHistoryTest {
     }
 
     private CoordinatorClient client() {
-        return new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(30), agent);
+        return new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(30), agent, Credentials.NONE);
     }
 
     private void ask() throws CoordinatorException {

@@ -116,7 +116,7 @@ class RestTest {
         assertEquals(running.time.now().plusSeconds(15), node.leaseExpiry().orElseThrow());
         running.time.advance(Duration.ofSeconds(3));
         Lease lease = client().heartbeat("a", new Incarnation(1));
-        assertEquals(Duration.ofSeconds(15), lease.duration());
+        assertEquals(15_000, lease.leaseMillis());
         assertEquals(Duration.ofSeconds(5), lease.heartbeatInterval());
         assertEquals(
                 running.time.now().plusSeconds(15),
@@ -166,7 +166,7 @@ class RestTest {
         GrantRequest first = grant(client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED)), "c2VhbGVk");
         client().publishGrant("a", space, "b", first);
         assertEquals(List.of("c2VhbGVk"), grantedToB());
-        client().detach("vm1", "b", b);
+        client().detach("vm1", "b", b, Optional.empty(), Optional.empty());
         Attachment again = client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
         assertEquals(List.of(), grantedToB());
         assertRefused(409, "not-attached", () -> client().publishGrant("a", space, "b", first));

@@ -78,7 +78,7 @@ public final class FakeAgent implements AutoCloseable {
         this.coordinator = coordinator;
         this.node = node;
         this.peer = peer;
-        this.keys = LinkKeys.generate(node, incarnation);
+        this.keys = LinkKeys.generate(node, incarnation, Optional.empty());
     }
 
     /** What it tells the coordinator. */
@@ -104,11 +104,14 @@ public final class FakeAgent implements AutoCloseable {
                 "127.0.0.1:1",
                 1,
                 EXPORTED,
-                List.of(new DeviceInfo(DEVICE, TransportKind.TCP, 1, "Ethernet", OptionalInt.empty())),
-                new PoolInfo(EXPORTED, PAGE),
+                List.of(new DeviceInfo(
+                        DEVICE, TransportKind.TCP, 1, "Ethernet", OptionalInt.empty(), OptionalInt.empty())),
+                new PoolInfo(EXPORTED, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.of(keys.published()),
-                Optional.of(NodeStatus.JOINING));
+                Optional.of(NodeStatus.JOINING),
+                Optional.empty(),
+                Optional.empty());
         coordinator.register(node, said);
         coordinator.publishRegion(node, "header", region(headerRegion));
         coordinator.register(node, said.withStatus(NodeStatus.ACTIVE));
@@ -139,7 +142,8 @@ public final class FakeAgent implements AutoCloseable {
                         incarnation,
                         attachment.node(),
                         attachment.incarnation(),
-                        attachment.id());
+                        attachment.id(),
+                        Optional.empty());
                 coordinator.publishGrant(
                         node,
                         attachment.space(),
@@ -218,7 +222,8 @@ public final class FakeAgent implements AutoCloseable {
                         offer.incarnation(),
                         Optional.of(new Attempt(new Random().nextLong())),
                         offer.attempt(),
-                        List.of(entry)));
+                        List.of(entry),
+                        Optional.empty()));
     }
 
     @Override

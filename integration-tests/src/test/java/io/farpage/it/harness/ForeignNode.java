@@ -103,11 +103,14 @@ public final class ForeignNode implements AutoCloseable {
                 "127.0.0.1:1",
                 1,
                 1 << 20,
-                List.of(new DeviceInfo(DEVICE, TransportKind.TCP, 1, "Ethernet", OptionalInt.empty())),
-                new PoolInfo(0, PAGE),
+                List.of(new DeviceInfo(
+                        DEVICE, TransportKind.TCP, 1, "Ethernet", OptionalInt.empty(), OptionalInt.empty())),
+                new PoolInfo(0, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.of(keys.published()),
-                Optional.of(NodeStatus.JOINING));
+                Optional.of(NodeStatus.JOINING),
+                Optional.empty(),
+                Optional.empty());
         coordinator.register(node, said);
         coordinator.publishRegion(
                 node,
@@ -151,7 +154,7 @@ public final class ForeignNode implements AutoCloseable {
 
     /** Detaches from a space. */
     public void detach(String space) throws CoordinatorException {
-        coordinator.detach(space, node, incarnation);
+        coordinator.detach(space, node, incarnation, Optional.empty(), Optional.empty());
     }
 
     /** What a home has granted to this node of a space, sealed. */
@@ -167,8 +170,8 @@ public final class ForeignNode implements AutoCloseable {
                 .until(() -> grant(home, space).isPresent());
         Grant grant = grant(home, space).orElseThrow();
         Node homeNode = coordinator.node(home).orElseThrow();
-        GrantParties parties =
-                new GrantParties(space, home, homeNode.incarnation(), node, incarnation, grant.attachment());
+        GrantParties parties = new GrantParties(
+                space, home, homeNode.incarnation(), node, incarnation, grant.attachment(), Optional.empty());
         GrantContent content = new GrantSeal(keys).open(grant, parties, homeNode);
         if (content.ranges().size() != 1) {
             throw new IllegalStateException(
@@ -249,7 +252,8 @@ public final class ForeignNode implements AutoCloseable {
                                 own.psn(),
                                 4096,
                                 "127.0.0.1",
-                                own.lid()))));
+                                own.lid())),
+                        Optional.empty()));
         return attempt;
     }
 

@@ -80,8 +80,9 @@ public final class Visitor implements AutoCloseable {
                         1,
                         1 << 20,
                         List.of(),
-                        new PoolInfo(0, 4096),
+                        new PoolInfo(0, 4096, Optional.empty()),
                         List.of(),
+                        Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty()));

@@ -45,11 +45,6 @@ public final class LinkKeys {
         this.tls = tls;
     }
 
-    /** Draws a key pair of an agent without a certificate. */
-    public static LinkKeys generate(String node, Incarnation incarnation) {
-        return generate(node, incarnation, Optional.empty());
-    }
-
     /**
      * Draws a key pair.
      *

@@ -54,10 +54,6 @@ final class AgentHealth implements AutoCloseable {
 
     private record Seen(Instant at, List<Part> parts) {}
 
-    AgentHealth(ShardPulse shards, Sources sources) {
-        this(shards, sources, InstantSource.system());
-    }
-
     AgentHealth(ShardPulse shards, Sources sources, InstantSource clock) {
         this.shards = shards;
         this.sources = sources;

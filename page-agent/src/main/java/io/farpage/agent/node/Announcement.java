@@ -52,7 +52,8 @@ record Announcement(
                 transports.devices().stream().map(OpenDevice::transport).toList(),
                 Optional.of(keys.published()),
                 Optional.of(NodeStatus.ACTIVE),
-                domain);
+                domain,
+                Optional.empty());
         return plain.withAdopted(adopts);
     }
 

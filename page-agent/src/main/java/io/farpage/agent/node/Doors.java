@@ -1,5 +1,6 @@
 package io.farpage.agent.node;
 
+import io.farpage.access.CertificateCheck;
 import io.farpage.access.Identity;
 import io.farpage.access.Terms;
 import io.farpage.access.TokenRefusedException;
@@ -175,15 +176,18 @@ public final class Doors implements AutoCloseable {
     }
 
     private AccessControl guarded(AccessControl control) {
-        return control.limitedBy(LimitKeys.open(config)).auditedBy(new RequestAudit(audit));
+        return control.limitedBy(LimitKeys.open(config, System::nanoTime)).auditedBy(new RequestAudit(audit));
     }
 
     /** Tokens are the coordinator's; an agent takes certificates. */
     private AccessControl tcpControl(Terms terms) {
         if (tls.isPresent()) {
-            return AccessControl.of(terms, token -> {
-                throw new TokenRefusedException("an agent takes certificates and no tokens");
-            });
+            return AccessControl.of(
+                    terms,
+                    token -> {
+                        throw new TokenRefusedException("an agent takes certificates and no tokens");
+                    },
+                    CertificateCheck.NONE);
         }
         List<String> names = new ArrayList<>(config.get(AgentKeys.API_NAMES));
         config.get(AgentKeys.API_LISTEN).ifPresent(listen -> names.add(listen.host()));

@@ -68,6 +68,8 @@ import io.farpage.trace.Tracer;
 import io.farpage.verbs.soft.SoftProvider;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -129,8 +131,8 @@ public final class PageAgent implements AutoCloseable {
         if (providers.tcp() instanceof SoftProvider soft) {
             soft.onRefusal(audit);
         }
-        transports = mapped.usedBy(parts.add(
-                Transports.open(config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool)));
+        transports = mapped.usedBy(parts.add(Transports.open(
+                config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool, System::nanoTime)));
         if (config.get(AgentKeys.LINK_ENCRYPTION) == LinkEncryption.REQUIRE) {
             log.info("every link of this agent is encrypted (TLS 1.3), and RDMA is not used: link.encryption is"
                     + " require");
@@ -193,14 +195,15 @@ public final class PageAgent implements AutoCloseable {
                         () -> pool.backing() + keeping.describe(),
                         () -> config.get(AgentKeys.KEEPER_STANDBY)
                                 ? keeping.keeper().map(KeptMemory::standby)
-                                : Optional.empty())));
+                                : Optional.empty()),
+                InstantSource.system()));
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, FetcherLatencies> fetchers =
                 FetcherLatencies.of(Map.of("page-tool", pages.fetcher(), "pull", pulls.fetcher()));
         Supplier<List<LatencySeries>> latencies = () -> FetcherLatencies.with(fetchers, guests.series());
         // Closed after the guests, whose last faults it logs.
-        Optional<LatencyLog> latencyLog =
-                LatencyKeys.log(config).map(options -> parts.add(new LatencyLog(options, node, latencies)));
+        Optional<LatencyLog> latencyLog = LatencyKeys.log(config)
+                .map(options -> parts.add(new LatencyLog(options, node, latencies, Instant::now)));
         AgentMetrics.register(metrics.registry(), fetchers, () -> links, () -> pool);
         CoordinatorMetrics.register(metrics.registry(), coordinator::allegiance);
         GuestMetrics.register(metrics.registry(), () -> guests);
@@ -229,7 +232,8 @@ public final class PageAgent implements AutoCloseable {
                         .flatMap(List::stream)
                         .toList(),
                 metrics,
-                this::health));
+                this::health,
+                RestServer.Around.NOTHING));
         socket.publish();
         announcement = new Announcement(
                 incarnation,
@@ -256,8 +260,8 @@ public final class PageAgent implements AutoCloseable {
             }
         });
         health.start();
-        DeviceWatch devices =
-                movers.add(new DeviceWatch(transports, new DeviceChanges(links, membership, announcement, hosting)));
+        DeviceWatch devices = movers.add(new DeviceWatch(
+                transports, new DeviceChanges(links, membership, announcement, hosting), System::nanoTime));
         shards.start();
         devices.start();
         pulls.start();

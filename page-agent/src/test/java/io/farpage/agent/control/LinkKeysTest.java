@@ -56,9 +56,11 @@ final class LinkKeysTest {
                 1,
                 1 << 20,
                 List.of(),
-                new PoolInfo(1 << 20, 4096),
+                new PoolInfo(1 << 20, 4096, Optional.empty()),
                 List.of(TransportKind.TCP),
                 key,
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
         return Node.of(id, registration, Instant.EPOCH);
     }
@@ -69,15 +71,15 @@ final class LinkKeysTest {
 
     @Test
     void shouldDeriveTheSameSecretOnBothSides() {
-        LinkKeys a = LinkKeys.generate("a", ONE);
-        LinkKeys b = LinkKeys.generate("b", TWO);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
+        LinkKeys b = LinkKeys.generate("b", TWO, Optional.empty());
         assertEquals(a.with(node("b", TWO, b)), b.with(node("a", ONE, a)));
     }
 
     @Test
     void shouldDeriveAnotherSecretForAnotherIncarnationOrNode() {
-        LinkKeys a = LinkKeys.generate("a", ONE);
-        LinkKeys b = LinkKeys.generate("b", TWO);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
+        LinkKeys b = LinkKeys.generate("b", TWO, Optional.empty());
         assertNotEquals(a.with(node("b", TWO, b)), a.with(node("b", ONE, b)));
         assertNotEquals(a.with(node("b", TWO, b)), a.with(node("c", TWO, b)));
     }
@@ -85,7 +87,7 @@ final class LinkKeysTest {
     /** The derivation as docs/security.md states it, with a MAC instead of the JDK's key derivation function. */
     @Test
     void shouldDeriveByHkdfFromX25519() throws GeneralSecurityException {
-        LinkKeys a = LinkKeys.generate("a", ONE);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
         KeyPair b = KeyPairGenerator.getInstance("X25519").generateKeyPair();
         byte[] shared = agree(b.getPrivate(), a.published());
         byte[] pseudorandom = hmac(new byte[32], shared);
@@ -114,7 +116,7 @@ final class LinkKeysTest {
 
     @Test
     void shouldRefuseAPeerThatRegisteredNoKey() {
-        LinkKeys a = LinkKeys.generate("a", ONE);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
         assertEquals(
                 "link to b: it registered no link key, so it cannot prove who it is; its agent is older than this one:"
                         + " update it",
@@ -125,7 +127,7 @@ final class LinkKeysTest {
     /** A point of small order makes a secret that everyone knows. */
     @Test
     void shouldRefuseAPointOfSmallOrder() {
-        LinkKeys a = LinkKeys.generate("a", ONE);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
         byte[] zero = a.published().encoded();
         Arrays.fill(zero, LinkKey.SIZE - 32, LinkKey.SIZE, (byte) 0);
         VerbsException refused =
@@ -138,7 +140,7 @@ final class LinkKeysTest {
 
     @Test
     void shouldRefuseAKeyOfAnotherKind() throws GeneralSecurityException {
-        LinkKeys a = LinkKeys.generate("a", ONE);
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.empty());
         LinkKey other = new LinkKey(KeyPairGenerator.getInstance("Ed25519")
                 .generateKeyPair()
                 .getPublic()
@@ -169,7 +171,7 @@ final class LinkKeysTest {
     void shouldRefuseAKeyThatIsNotSignedInAClusterWithCertificates() throws IOException {
         CertificateAuthority ca = CertificateAuthority.make().authority();
         LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
-        LinkKeys b = LinkKeys.generate("b", TWO);
+        LinkKeys b = LinkKeys.generate("b", TWO, Optional.empty());
         assertEquals(
                 "link to b: its link key is not that of node 'b': it is not signed; the coordinator was handed another"
                         + " key, or the node's certificate is not valid",
@@ -187,8 +189,10 @@ final class LinkKeysTest {
         LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
         Tls ofB = certified(ca, "b");
         LinkKey honest = LinkKeys.generate("b", TWO, Optional.of(ofB)).published();
-        LinkKey substituted =
-                new LinkKey(LinkKeys.generate("b", TWO).published().x25519(), honest.certificate(), honest.signature());
+        LinkKey substituted = new LinkKey(
+                LinkKeys.generate("b", TWO, Optional.empty()).published().x25519(),
+                honest.certificate(),
+                honest.signature());
         assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.of(substituted))));
         assertThrows(VerbsException.class, () -> a.with(node("b", ONE, Optional.of(honest))), "of another incarnation");
         LinkKey ofC =

@@ -51,8 +51,10 @@ public final class TestCoordinator implements AutoCloseable {
                         2,
                         1L << 33,
                         List.of(),
-                        new PoolInfo(poolBytes, 4096),
+                        new PoolInfo(poolBytes, 4096, Optional.empty()),
                         List.of(TransportKind.TCP),
+                        Optional.empty(),
+                        Optional.empty(),
                         Optional.empty(),
                         Optional.empty()));
     }

@@ -86,10 +86,15 @@ class ApiSocketTest {
         });
         RestServer server = RestServer.start(
                 new RestServer.Options(
-                        "test", "1", new Entrance(tcp, Optional.empty(), control, Optional.of(socket.bindAt())), 4096),
+                        "test",
+                        "1",
+                        new Entrance(tcp, Optional.empty(), control, Optional.of(socket.bindAt())),
+                        4096,
+                        () -> true),
                 List.of(said),
                 new Metrics("farpage_test"),
-                () -> new Health(true, "test", "1", Map.of("what", "details")));
+                () -> new Health(true, "test", "1", Map.of("what", "details"), List.of()),
+                RestServer.Around.NOTHING);
         socket.publish();
         Served served = new Served(server, socket);
         open = Optional.of(served);

@@ -78,17 +78,7 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException if the base is not an http URL with a host or the deadline is not positive
      */
     public CoordinatorClient(URI base, Duration deadline) {
-        this(base, deadline, new Allegiance());
-    }
-
-    /**
-     * Makes a client that uses no answer of a coordinator that the allegiance does not obey.
-     *
-     * @param allegiance that checks every answer
-     * @throws IllegalArgumentException as the other constructor does
-     */
-    public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance) {
-        this(base, deadline, allegiance, Credentials.NONE);
+        this(base, deadline, new Allegiance(), Credentials.NONE);
     }
 
     /**
@@ -355,11 +345,6 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Attaches a node to a space: until it is detached the space's room is given to no other. */
     public Attachment attach(String idOrName, String node, AttachRequest request) throws CoordinatorException {
         return transport.call(SpaceOperations.ATTACH.at(idOrName, node), request);
-    }
-
-    /** Detaches a node from a space: it will not touch the space's pages again. */
-    public void detach(String idOrName, String node, Incarnation incarnation) throws CoordinatorException {
-        detach(idOrName, node, incarnation, Optional.empty(), Optional.empty());
     }
 
     /**

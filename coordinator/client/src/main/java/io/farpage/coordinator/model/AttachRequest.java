@@ -46,14 +46,9 @@ public record AttachRequest(
         return new AttachRequest(incarnation, mode, force, features, takeover, Optional.of(earlier));
     }
 
-    /** A request of an agent that understands all features of this program. */
-    public AttachRequest(Incarnation incarnation, AttachMode mode, Optional<Boolean> force) {
-        this(incarnation, mode, force, Optional.of(Feature.words()));
-    }
-
     /** As the other one; attaches to a space only if it is not torn. */
     public AttachRequest(Incarnation incarnation, AttachMode mode) {
-        this(incarnation, mode, Optional.empty());
+        this(incarnation, mode, Optional.empty(), Optional.of(Feature.words()));
     }
 
     /** Whether the agent understands a feature. */

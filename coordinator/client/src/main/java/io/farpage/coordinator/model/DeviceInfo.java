@@ -30,9 +30,4 @@ public record DeviceInfo(
         numaNode.ifPresent(node -> Check.range("numaNode", node, 0, 65535));
         rail.ifPresent(number -> Check.range("rail", number, 0, 63));
     }
-
-    /** Makes a description without a rail. */
-    public DeviceInfo(String name, TransportKind transport, int port, String linkLayer, OptionalInt numaNode) {
-        this(name, transport, port, linkLayer, numaNode, OptionalInt.empty());
-    }
 }

@@ -33,16 +33,6 @@ public record EndpointRequest(
         entries = checked(entries);
     }
 
-    /** A request without a trial. */
-    public EndpointRequest(
-            Incarnation incarnation,
-            Incarnation peerIncarnation,
-            Optional<Attempt> attempt,
-            Optional<Attempt> answers,
-            List<QpEntry> entries) {
-        this(incarnation, peerIncarnation, attempt, answers, entries, Optional.empty());
-    }
-
     static List<QpEntry> checked(List<QpEntry> entries) {
         Check.range("entries: number of elements", entries.size(), 1, MAX_ENTRIES);
         Set<QpEntry.Slot> seen = new HashSet<>();

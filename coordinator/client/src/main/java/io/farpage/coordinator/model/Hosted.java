@@ -24,12 +24,7 @@ public record Hosted(
         @JsonProperty(required = true) List<Release> releases) {
 
     /** Nothing, of no revision. */
-    public static final Hosted NOTHING = new Hosted(0, List.of(), List.of());
-
-    /** Spaces that no node is attached to. */
-    public Hosted(long revision, List<SpaceExtents> spaces, List<Release> releases) {
-        this(revision, spaces, List.of(), List.of(), List.of(), releases);
-    }
+    public static final Hosted NOTHING = new Hosted(0, List.of(), List.of(), List.of(), List.of(), List.of());
 
     /** Copies the lists. */
     public Hosted {

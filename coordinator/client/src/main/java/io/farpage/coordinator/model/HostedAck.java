@@ -22,11 +22,6 @@ public record HostedAck(
     /** The most releases in one acknowledgement. */
     public static final int MAX_ZEROED = 65_536;
 
-    /** Acknowledges a document without fences and releases. */
-    public HostedAck(Incarnation incarnation, long revision) {
-        this(incarnation, revision, List.of(), List.of());
-    }
-
     /** Copies the lists. */
     public HostedAck {
         Check.range("zeroed: number of elements", zeroed.size(), 0, MAX_ZEROED);

@@ -46,38 +46,6 @@ public record Node(
         transports = List.copyOf(transports);
     }
 
-    /** A node that is a failure domain of its own. */
-    public Node(
-            String id,
-            Incarnation incarnation,
-            String hostname,
-            String address,
-            int cpus,
-            long memoryBytes,
-            List<DeviceInfo> devices,
-            PoolInfo pool,
-            List<TransportKind> transports,
-            Optional<LinkKey> linkKey,
-            NodeStatus status,
-            Optional<Instant> leaseExpiry,
-            Instant registeredAt) {
-        this(
-                id,
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                status,
-                leaseExpiry,
-                registeredAt,
-                Optional.empty());
-    }
-
     /** From what an agent said. */
     public static Node of(String id, Registration said, Instant registeredAt) {
         return new Node(

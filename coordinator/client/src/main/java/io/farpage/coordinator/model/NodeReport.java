@@ -53,11 +53,6 @@ public record NodeReport(
             @JsonProperty(required = true) AttachMode mode,
             Optional<String> torn,
             @JsonProperty(required = true) boolean ends) {
-        /** An attachment of a space that is in use and not torn. */
-        public Held(long space, AttachMode mode) {
-            this(space, mode, Optional.empty(), false);
-        }
-
         /** Cuts the reason to what a reason may be. */
         public Held {
             torn = torn.map(Torn::reason);

@@ -17,11 +17,6 @@ public record PoolInfo(
         @JsonProperty(required = true) int pageSize,
         Optional<Incarnation> id) {
 
-    /** A pool that the incarnation that registers has made. */
-    public PoolInfo(long exportedBytes, int pageSize) {
-        this(exportedBytes, pageSize, Optional.empty());
-    }
-
     /** Checks the fields. */
     public PoolInfo {
         if (pageSize != 4096 && pageSize != 1 << 21 && pageSize != 1 << 30) {

@@ -55,34 +55,6 @@ public record Registration(
         domain.ifPresent(name -> Check.name("domain", name));
     }
 
-    /** Makes the registration of an agent that adopts no guest. */
-    public Registration(
-            Incarnation incarnation,
-            String hostname,
-            String address,
-            int cpus,
-            long memoryBytes,
-            List<DeviceInfo> devices,
-            PoolInfo pool,
-            List<TransportKind> transports,
-            Optional<LinkKey> linkKey,
-            Optional<NodeStatus> status,
-            Optional<String> domain) {
-        this(
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                status,
-                domain,
-                Optional.empty());
-    }
-
     /** The same, which adopts the guests of spaces. */
     public Registration withAdopted(List<Long> spaces) {
         return new Registration(
@@ -98,32 +70,6 @@ public record Registration(
                 status,
                 domain,
                 spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
-    }
-
-    /** Makes the registration of a node that is a failure domain of its own. */
-    public Registration(
-            Incarnation incarnation,
-            String hostname,
-            String address,
-            int cpus,
-            long memoryBytes,
-            List<DeviceInfo> devices,
-            PoolInfo pool,
-            List<TransportKind> transports,
-            Optional<LinkKey> linkKey,
-            Optional<NodeStatus> status) {
-        this(
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                status,
-                Optional.empty());
     }
 
     /** Whether the guest of a space that the process before has left running goes on in this one. */

@@ -47,26 +47,9 @@ public record SpaceRequest(
         Check.range("replicas", replicas.orElse(1), 1, MAX_REPLICAS);
     }
 
-    /** A space with one home for each page. */
-    public SpaceRequest(
-            String name,
-            long sizeBytes,
-            OptionalInt pageSize,
-            Optional<List<String>> homes,
-            Optional<String> keyId,
-            Optional<List<String>> nodes) {
-        this(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.empty());
-    }
-
-    /** A space that all nodes may attach. */
-    public SpaceRequest(
-            String name, long sizeBytes, OptionalInt pageSize, Optional<List<String>> homes, Optional<String> keyId) {
-        this(name, sizeBytes, pageSize, homes, keyId, Optional.empty());
-    }
-
     /** A space that is not encrypted and that all nodes may attach. */
     public SpaceRequest(String name, long sizeBytes, OptionalInt pageSize, Optional<List<String>> homes) {
-        this(name, sizeBytes, pageSize, homes, Optional.empty());
+        this(name, sizeBytes, pageSize, homes, Optional.empty(), Optional.empty(), OptionalInt.empty());
     }
 
     /** The same, with {@code count} homes for each extent. */

@@ -68,7 +68,6 @@ class ModelTest {
             }
             Gid gid = Gid.ofBytes(bytes);
             assertEquals(gid, Gid.parse(gid.toString()), () -> "seed " + seed);
-            assertArrayEquals(bytes, gid.bytes());
             if (!gid.toString().contains(".")) { // the JDK turns those into IPv4 addresses
                 assertArrayEquals(bytes, InetAddress.getByName(gid.toString()).getAddress(), () -> "seed " + seed);
             }
@@ -125,7 +124,12 @@ class ModelTest {
         QpEntry entry = QpEntry.tcp(1, 2, 3, 0, Gid.ZERO, 4, 4096, "h", 5);
         Incarnation incarnation = new Incarnation(-1);
         assertTrue(refusal(() -> new EndpointRequest(
-                        incarnation, incarnation, Optional.empty(), Optional.empty(), List.of(entry, entry)))
+                        incarnation,
+                        incarnation,
+                        Optional.empty(),
+                        Optional.empty(),
+                        List.of(entry, entry),
+                        Optional.empty()))
                 .contains("tcp, shard 1, rail 2"));
     }
 

@@ -15,6 +15,7 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.server.Running;
 import io.farpage.coordinator.server.StoreCopies;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -82,7 +83,7 @@ class MovedStoreTest {
     }
 
     private CoordinatorClient client(URI url) {
-        return new CoordinatorClient(url, Duration.ofSeconds(20), agent);
+        return new CoordinatorClient(url, Duration.ofSeconds(20), agent, Credentials.NONE);
     }
 
     @Test

@@ -73,11 +73,8 @@ public final class DeviceWatch implements AutoCloseable {
      */
     private record Abandoned(CompletableFuture<Void> unused, long since, boolean reported) {}
 
-    public DeviceWatch(Transports transports, Listener listener) {
-        this(transports, listener, System::nanoTime);
-    }
-
-    DeviceWatch(Transports transports, Listener listener, LongSupplier clock) {
+    /** @param clock monotonic nanoseconds */
+    public DeviceWatch(Transports transports, Listener listener, LongSupplier clock) {
         this.transports = transports;
         this.listener = listener;
         this.clock = clock;

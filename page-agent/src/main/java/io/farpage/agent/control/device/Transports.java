@@ -47,14 +47,11 @@ public final class Transports implements AutoCloseable {
      *
      * @param rdma provides RDMA devices
      * @param tcp provides the fallback
+     * @param clock monotonic nanoseconds
      * @throws VerbsException if the mode is {@link TransportMode#RDMA} and no device is usable, saying why and what to
      *     do, or if the fallback cannot be opened, for one because its port is taken
      */
-    public static Transports open(TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool) {
-        return open(mode, rdma, tcp, pool, System::nanoTime);
-    }
-
-    static Transports open(
+    public static Transports open(
             TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool, LongSupplier clock) {
         Transports opened = new Transports(mode, rdma, pool, clock);
         try {

@@ -28,17 +28,6 @@ public record GrantParties(
         Incarnation incarnation,
         long attachment,
         Optional<ExtentEpoch> pull) {
-    /** The parties of an attachment. */
-    public GrantParties(
-            long space,
-            String home,
-            Incarnation homeIncarnation,
-            String node,
-            Incarnation incarnation,
-            long attachment) {
-        this(space, home, homeIncarnation, node, incarnation, attachment, Optional.empty());
-    }
-
     /** As the coordinator says. */
     static GrantParties of(Grant grant) {
         return new GrantParties(

@@ -282,7 +282,8 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
                 self.incarnation(),
                 attachment.node(),
                 attachment.incarnation(),
-                attachment.id());
+                attachment.id(),
+                Optional.empty());
     }
 
     private GrantParties parties(HostedPull pull) {

@@ -21,10 +21,6 @@ import java.util.stream.Stream;
  * @param isRefused whether the home has refused a key of it
  */
 record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, boolean isRefused) {
-    ReceivedGrant(GrantParties parties, String sealed, GrantContent content) {
-        this(parties, sealed, content, false);
-    }
-
     ReceivedGrant refused() {
         return new ReceivedGrant(parties, sealed, content, true);
     }

@@ -186,7 +186,7 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
             GrantContent content = seal.open(grant, parties, Objects.requireNonNull(homes.get(parties.home())));
             // Removed first, so that the newest is the last.
             received.remove(parties);
-            received.put(parties, new ReceivedGrant(parties, grant.sealed(), content));
+            received.put(parties, new ReceivedGrant(parties, grant.sealed(), content, false));
             rejected.remove(parties);
             missingSince.remove(parties);
             return true;

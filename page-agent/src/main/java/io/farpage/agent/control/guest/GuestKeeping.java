@@ -7,6 +7,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
+import io.farpage.linux.Memory;
 import io.farpage.linux.ProcessFd;
 import io.farpage.linux.SystemCall;
 import io.farpage.linux.uffd.MemoryFile;
@@ -45,7 +46,10 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
             if (process.succeeded()) {
                 try {
                     return Optional.of(KeptGuest.create(
-                            keeper.get(), record(use, socket, memory, options, past), (int) process.value()));
+                            keeper.get(),
+                            record(use, socket, memory, options, past),
+                            (int) process.value(),
+                            Memory::mlock));
                 } catch (KeptGuestException e) {
                     obstacle = Optional.ofNullable(e.getMessage());
                 }

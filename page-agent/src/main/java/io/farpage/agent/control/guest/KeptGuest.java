@@ -108,10 +108,6 @@ final class KeptGuest {
      * @param process descriptor of the VMM's process; this one's to close
      * @throws KeptGuestException if there is no memory for it, or it cannot be locked; {@code process} is closed then
      */
-    static KeptGuest create(KeptMemory keeper, GuestRecord record, int process) throws KeptGuestException {
-        return create(keeper, record, process, Memory::mlock);
-    }
-
     static KeptGuest create(KeptMemory keeper, GuestRecord record, int process, Lock lock) throws KeptGuestException {
         SystemCall made = SharedMemory.create("farpage-guest-" + record.space(), 0);
         if (!made.succeeded()) {
@@ -147,11 +143,6 @@ final class KeptGuest {
      * @param parts all descriptors that the keeper holds of the guest, by part; they stay the caller's
      * @throws KeptGuestException if it is not a guest's, or is damaged
      */
-    static KeptGuest open(KeptMemory keeper, String node, long space, NavigableMap<Integer, Integer> parts)
-            throws KeptGuestException {
-        return open(keeper, node, space, parts, Memory::mlock);
-    }
-
     static KeptGuest open(KeptMemory keeper, String node, long space, NavigableMap<Integer, Integer> parts, Lock lock)
             throws KeptGuestException {
         Integer file = parts.get(FILE);
@@ -254,11 +245,6 @@ final class KeptGuest {
     /** The descriptor of the file. */
     int file() {
         return file;
-    }
-
-    /** The process descriptor of the VMM. */
-    int process() {
-        return process;
     }
 
     /** The table of a slice. */

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Space;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
 import io.farpage.linux.ProcessFd;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.util.ArrayList;
@@ -45,7 +46,8 @@ final class LeftGuest {
     static LeftGuest of(long space, GuestKeeping keeping, NavigableMap<Integer, Integer> parts) {
         LeftGuest left = new LeftGuest(space, keeping, parts);
         try {
-            left.kept = Optional.of(KeptGuest.open(keeping.keeper().orElseThrow(), keeping.node(), space, parts));
+            left.kept = Optional.of(
+                    KeptGuest.open(keeping.keeper().orElseThrow(), keeping.node(), space, parts, Memory::mlock));
         } catch (KeptGuestException e) {
             left.refuse(String.valueOf(e.getMessage()));
         }

@@ -55,12 +55,9 @@ public final class LatencyLog implements AutoCloseable {
      *
      * @param node is in the names of the files
      * @param series listed anew for each interval
+     * @param clock tells the time of each line
      */
-    public LatencyLog(Options options, String node, Supplier<List<LatencySeries>> series) {
-        this(options, node, series, Instant::now);
-    }
-
-    LatencyLog(Options options, String node, Supplier<List<LatencySeries>> series, Supplier<Instant> clock) {
+    public LatencyLog(Options options, String node, Supplier<List<LatencySeries>> series, Supplier<Instant> clock) {
         this.options = options;
         this.clock = clock;
         record = new LatencyRecord(series);

@@ -61,15 +61,6 @@ public final class SpaceSeal implements AutoCloseable {
     }
 
     /**
-     * Begins to seal under a key that was never used before, for a guest that ends with this process.
-     *
-     * @throws SealException if the file of the last attachment cannot be moved, or there are too many keys
-     */
-    public SealedSpace begin() throws SealException {
-        return begin(Optional.empty());
-    }
-
-    /**
      * Begins to seal under a key that was never used before.
      *
      * @param kept for a guest that outlives this process

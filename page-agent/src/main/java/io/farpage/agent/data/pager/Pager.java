@@ -89,21 +89,7 @@ public final class Pager implements DutyCycle {
             Pins pins,
             @Nullable PageSeal seal,
             @Nullable KeptTable kept,
-            boolean isFilledByVmm) {
-        /** A guest without persistent state, whose VMM fills no pages. */
-        public Guest(
-                String space,
-                PageFaults uffd,
-                @Nullable GuestFile file,
-                List<GuestRegion> regions,
-                int pageBytes,
-                boolean written,
-                WorkingSet workingSet,
-                Pins pins,
-                @Nullable PageSeal seal) {
-            this(space, uffd, file, regions, pageBytes, written, workingSet, pins, seal, null, false);
-        }
-    }
+            boolean isFilledByVmm) {}
 
     /**
      * Where pages come from and go to.

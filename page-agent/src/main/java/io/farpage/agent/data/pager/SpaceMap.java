@@ -84,28 +84,6 @@ public final class SpaceMap {
         public Extent {
             others = List.copyOf(others);
         }
-
-        /** In epoch 0, with no home that joins. */
-        public Extent(
-                long firstPage,
-                long count,
-                String node,
-                long incarnation,
-                long offset,
-                boolean isLost,
-                List<Copy> others) {
-            this(firstPage, count, node, incarnation, offset, isLost, others, 0, Optional.empty(), Pull.NONE);
-        }
-
-        /** With one home. */
-        public Extent(long firstPage, long count, String node, long incarnation, long offset, boolean isLost) {
-            this(firstPage, count, node, incarnation, offset, isLost, List.of());
-        }
-    }
-
-    /** A map of revision 0. */
-    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents) {
-        this(name, id, pages, pageSize, extents, 0);
     }
 
     /**

@@ -22,9 +22,13 @@ final class DeviceWatchTest implements DeviceWatch.Listener {
 
     private final PagePool pool = pool();
     private final Transports transports = Transports.open(
-            TransportMode.AUTO, new SoftProvider(SoftOptions.DEFAULT), new SoftProvider(SoftOptions.DEFAULT), pool);
+            TransportMode.AUTO,
+            new SoftProvider(SoftOptions.DEFAULT),
+            new SoftProvider(SoftOptions.DEFAULT),
+            pool,
+            System::nanoTime);
     private final OpenDevice device = transports.devices().getFirst();
-    private final DeviceWatch watch = new DeviceWatch(transports, this);
+    private final DeviceWatch watch = new DeviceWatch(transports, this, System::nanoTime);
     private final List<String> told = new ArrayList<>();
 
     private static PagePool pool() {

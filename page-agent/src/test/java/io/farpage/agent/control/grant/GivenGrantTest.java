@@ -8,6 +8,7 @@ import io.farpage.agent.control.grant.PoolRanges.PoolRange;
 import io.farpage.coordinator.model.Incarnation;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -16,7 +17,8 @@ final class GivenGrantTest {
     private static final Incarnation INCARNATION = new Incarnation(1);
     private static final List<PoolRange> RANGES = List.of(new PoolRange(0, 4096), new PoolRange(8192, 4096));
 
-    private final GivenGrant grant = new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION, 1));
+    private final GivenGrant grant =
+            new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION, 1, Optional.empty()));
 
     @Test
     void shouldBePublishedWhenTheNodeKnowsItsContent() {

@@ -30,12 +30,12 @@ import org.junit.jupiter.api.Test;
 final class GrantSealTest {
     private static final Incarnation ONE = new Incarnation(1);
     private static final Incarnation TWO = new Incarnation(2);
-    private static final GrantParties PARTIES = new GrantParties(7, "home", ONE, "guest", TWO, 5);
+    private static final GrantParties PARTIES = new GrantParties(7, "home", ONE, "guest", TWO, 5, Optional.empty());
     private static final GrantContent CONTENT = new GrantContent(List.of(new GrantContent.Range(
             4096, 8192, new RemoteAddress(0x7f00_0000_1000L), List.of(new RegionKey("soft0", 3_735_928_559L)))));
 
-    private final LinkKeys home = LinkKeys.generate("home", ONE);
-    private final LinkKeys guest = LinkKeys.generate("guest", TWO);
+    private final LinkKeys home = LinkKeys.generate("home", ONE, Optional.empty());
+    private final LinkKeys guest = LinkKeys.generate("guest", TWO, Optional.empty());
     private final GrantRequest sealed = seal(PARTIES);
 
     private static Node node(String id, Incarnation incarnation, LinkKeys keys) {
@@ -47,12 +47,13 @@ final class GrantSealTest {
                 1,
                 1 << 20,
                 List.of(),
-                new PoolInfo(1 << 20, 4096),
+                new PoolInfo(1 << 20, 4096, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.of(keys.published()),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
-                Instant.EPOCH);
+                Instant.EPOCH,
+                Optional.empty());
     }
 
     private GrantRequest seal(GrantParties parties) {
@@ -113,16 +114,17 @@ final class GrantSealTest {
 
     @Test
     void shouldNameWhatAGrantOfOtherPartiesDiffersIn() {
-        requireReason("the space with id 8, not 7", new GrantParties(8, "home", ONE, "guest", TWO, 5));
-        requireReason("home other, not home", new GrantParties(7, "other", ONE, "guest", TWO, 5));
+        requireReason(
+                "the space with id 8, not 7", new GrantParties(8, "home", ONE, "guest", TWO, 5, Optional.empty()));
+        requireReason("home other, not home", new GrantParties(7, "other", ONE, "guest", TWO, 5, Optional.empty()));
         requireReason(
                 "incarnation of the home 0000000000000009, not 0000000000000001",
-                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5));
-        requireReason("node other, not guest", new GrantParties(7, "home", ONE, "other", TWO, 5));
+                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5, Optional.empty()));
+        requireReason("node other, not guest", new GrantParties(7, "home", ONE, "other", TWO, 5, Optional.empty()));
         requireReason(
                 "incarnation of the node 0000000000000001, not 0000000000000002",
-                new GrantParties(7, "home", ONE, "guest", ONE, 5));
-        requireReason("attachment 6, not 5", new GrantParties(7, "home", ONE, "guest", TWO, 6));
+                new GrantParties(7, "home", ONE, "guest", ONE, 5, Optional.empty()));
+        requireReason("attachment 6, not 5", new GrantParties(7, "home", ONE, "guest", TWO, 6, Optional.empty()));
     }
 
     private void requireReason(String expected, GrantParties other) {
@@ -133,10 +135,10 @@ final class GrantSealTest {
     @Test
     void shouldRefuseAGrantThatIsSealedForOtherParties() {
         for (GrantParties other : List.of(
-                new GrantParties(8, "home", ONE, "guest", TWO, 5),
-                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5),
-                new GrantParties(7, "home", ONE, "guest", new Incarnation(9), 5),
-                new GrantParties(7, "home", ONE, "guest", TWO, 6))) {
+                new GrantParties(8, "home", ONE, "guest", TWO, 5, Optional.empty()),
+                new GrantParties(7, "home", new Incarnation(9), "guest", TWO, 5, Optional.empty()),
+                new GrantParties(7, "home", ONE, "guest", new Incarnation(9), 5, Optional.empty()),
+                new GrantParties(7, "home", ONE, "guest", TWO, 6, Optional.empty()))) {
             String reason = refused(said(PARTIES, seal(other).sealed()));
             assertTrue(reason.contains("sealed for another space, node, incarnation or attachment"), reason);
         }
@@ -144,7 +146,7 @@ final class GrantSealTest {
 
     @Test
     void shouldNotOpenForAnyOtherNode() {
-        LinkKeys stranger = LinkKeys.generate("guest", TWO);
+        LinkKeys stranger = LinkKeys.generate("guest", TWO, Optional.empty());
         assertTrue(refused(stranger, said(PARTIES, sealed.sealed()), PARTIES).contains("does not open"));
         assertTrue(refused(home, said(PARTIES, sealed.sealed()), PARTIES).contains("does not open"));
     }
@@ -161,8 +163,9 @@ final class GrantSealTest {
         GrantContent newer = new GrantContent(
                 List.of(new GrantContent.Range(0, 8192, new RemoteAddress(0), List.of(new RegionKey("soft0", 2)))));
         PeerGrants joined = ReceivedGrant.join(List.of(
-                new ReceivedGrant(PARTIES, "old", CONTENT),
-                new ReceivedGrant(new GrantParties(9, "home", ONE, "guest", TWO, 5), "new", newer)));
+                new ReceivedGrant(PARTIES, "old", CONTENT, false),
+                new ReceivedGrant(
+                        new GrantParties(9, "home", ONE, "guest", TWO, 5, Optional.empty()), "new", newer, false)));
         assertEquals(1, joined.incarnation());
         assertEquals(
                 new GrantedRanges.Range(0, 8192, 0, 2),

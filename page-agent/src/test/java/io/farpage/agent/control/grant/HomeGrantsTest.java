@@ -88,7 +88,7 @@ final class HomeGrantsTest {
     void open() throws PoolException {
         pool = PagePool.open(PoolConfig.of("home", HOME.value(), POOL_BYTES, POOL_BYTES)
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
-        transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool);
+        transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool, System::nanoTime);
         grants = grants(new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofMillis(100)));
         rdma.onRegister = () -> {
             registered.incrementAndGet();
@@ -111,7 +111,8 @@ final class HomeGrantsTest {
 
     private HomeGrants grants(CoordinatorClient coordinator) {
         return new HomeGrants(
-                new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME)), transports);
+                new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME, Optional.empty())),
+                transports);
     }
 
     /** The guest is attached, and must be cut off. */
@@ -395,12 +396,13 @@ final class HomeGrantsTest {
                 1,
                 1 << 20,
                 List.of(),
-                new PoolInfo(1 << 20, 4096),
+                new PoolInfo(1 << 20, 4096, Optional.empty()),
                 List.of(TransportKind.TCP),
-                Optional.of(LinkKeys.generate("guest", GUEST).published()),
+                Optional.of(LinkKeys.generate("guest", GUEST, Optional.empty()).published()),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
-                Instant.EPOCH);
+                Instant.EPOCH,
+                Optional.empty());
     }
 
     private static byte[] problem(int status) {

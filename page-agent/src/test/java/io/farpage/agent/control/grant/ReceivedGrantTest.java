@@ -22,11 +22,12 @@ final class ReceivedGrantTest {
     private static final int HIGH_KEY = 0xdead_beef;
 
     private final ReceivedGrant grant = new ReceivedGrant(
-            new GrantParties(7, "home", new Incarnation(1), "guest", new Incarnation(2), 5),
+            new GrantParties(7, "home", new Incarnation(1), "guest", new Incarnation(2), 5, Optional.empty()),
             "sealed",
             new GrantContent(List.of(
                     range(4096, 8192, new RegionKey("soft0", 11), new RegionKey("mlx5_0", 0xdead_beefL)),
-                    range(1 << 20, 4096, new RegionKey("soft0", 12)))));
+                    range(1 << 20, 4096, new RegionKey("soft0", 12)))),
+            false);
 
     private static GrantContent.Range range(long offset, long length, RegionKey... keys) {
         return new GrantContent.Range(offset, length, new RemoteAddress(0x7f00_0000_0000L + offset), List.of(keys));
@@ -63,9 +64,10 @@ final class ReceivedGrantTest {
     @Test
     void shouldKeepWhatALargerOlderRangeHasBesideANewerOne() {
         ReceivedGrant newer = new ReceivedGrant(
-                new GrantParties(8, "home", new Incarnation(1), "guest", new Incarnation(2), 5),
+                new GrantParties(8, "home", new Incarnation(1), "guest", new Incarnation(2), 5, Optional.empty()),
                 "sealed too",
-                new GrantContent(List.of(range(8192, 1024, new RegionKey("soft0", 21)))));
+                new GrantContent(List.of(range(8192, 1024, new RegionKey("soft0", 21)))),
+                false);
         PeerGrants joined = ReceivedGrant.join(List.of(grant, newer));
         GrantedRanges expected = GrantedRanges.of(List.of(
                 new GrantedRanges.Range(4096, 4096, 0x7f00_0000_1000L, 11),
@@ -89,7 +91,8 @@ final class ReceivedGrantTest {
                         0,
                         Optional.of(new ExtentEpoch(0, 3))),
                 "sealed for reads",
-                new GrantContent(List.of(range(4096, 16384, new RegionKey("soft0", 31)))));
+                new GrantContent(List.of(range(4096, 16384, new RegionKey("soft0", 31)))),
+                false);
 
         for (List<ReceivedGrant> order : List.of(List.of(grant, pull), List.of(pull, grant))) {
             PeerGrants joined = ReceivedGrant.join(order);

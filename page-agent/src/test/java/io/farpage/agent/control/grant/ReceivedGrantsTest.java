@@ -45,7 +45,7 @@ final class ReceivedGrantsTest {
     private static final int PAGE = 4096;
     private static final ExtentEpoch PULLED = new ExtentEpoch(0, 3);
 
-    private final LinkKeys keys = LinkKeys.generate("a", SELF);
+    private final LinkKeys keys = LinkKeys.generate("a", SELF, Optional.empty());
     private final Map<String, LinkKeys> homes = new HashMap<>();
     /** What the links have, by home: first offset and key of each range. */
     private final Map<String, List<String>> installed = new HashMap<>();
@@ -77,7 +77,7 @@ final class ReceivedGrantsTest {
     }
 
     private LinkKeys keys(String home, Incarnation incarnation) {
-        return homes.computeIfAbsent(home + incarnation, _ -> LinkKeys.generate(home, incarnation));
+        return homes.computeIfAbsent(home + incarnation, _ -> LinkKeys.generate(home, incarnation, Optional.empty()));
     }
 
     /** A home as it is registered; one that has adopted a pool has that of an earlier incarnation. */
@@ -99,7 +99,8 @@ final class ReceivedGrantsTest {
                 Optional.of(keys.published()),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
-                Instant.EPOCH);
+                Instant.EPOCH,
+                Optional.empty());
     }
 
     private Grant grant(long space, Node home, Optional<ExtentEpoch> pull, long rkey) {
@@ -112,7 +113,7 @@ final class ReceivedGrantsTest {
                 0, 8 * PAGE, new RemoteAddress(0x7f00_0000_1000L), List.of(new RegionKey("soft0", rkey)))));
         try {
             GrantRequest sealed = new GrantSeal(keys(home.id(), home.incarnation()))
-                    .seal(parties, content, 1, node("a", SELF, new PoolInfo(0, PAGE), keys));
+                    .seal(parties, content, 1, node("a", SELF, new PoolInfo(0, PAGE, Optional.empty()), keys));
             return new Grant(space, home.id(), home.incarnation(), "a", SELF, attachment, pull, 1, sealed.sealed());
         } catch (GrantException e) {
             throw new IllegalStateException(e);

@@ -29,6 +29,7 @@ import io.farpage.coordinator.model.TransportKind;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.ProcessFd;
 import io.farpage.linux.ThreadScheduling;
@@ -108,7 +109,7 @@ final class AdoptionsTest {
                 .client()
                 .acknowledgeHosted(
                         "h",
-                        new HostedAck(HOME, coordinator.client().hosted("h").revision()));
+                        new HostedAck(HOME, coordinator.client().hosted("h").revision(), List.of(), List.of()));
         register(KILLED, List.of());
         try (Spaces before = new Spaces(coordinator.client(), "g", KILLED)) {
             assertTrue(before.useExclusively(space, Claim.PLAIN).isPresent());
@@ -131,7 +132,7 @@ final class AdoptionsTest {
         client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
         spaces = new Spaces(client, "g", SUCCESSOR);
         guests = new Guests(
-                new LocalNode("g", SUCCESSOR, pool, client, LinkKeys.generate("g", SUCCESSOR)),
+                new LocalNode("g", SUCCESSOR, pool, client, LinkKeys.generate("g", SUCCESSOR, Optional.empty())),
                 spaces,
                 List.of(loop),
                 this::link,
@@ -167,6 +168,8 @@ final class AdoptionsTest {
                                         new PoolInfo(POOL_BYTES, PAGE, Optional.of(KILLED)),
                                         List.of(TransportKind.TCP),
                                         Optional.empty(),
+                                        Optional.empty(),
+                                        Optional.empty(),
                                         Optional.empty())
                                 .withAdopted(adopted));
     }
@@ -198,7 +201,8 @@ final class AdoptionsTest {
                     BYTES,
                     vmm.slices(),
                     Optional.empty());
-            KeptGuest.create(agent, record, (int) ProcessFd.open(self).value()).hold(vmm);
+            KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock)
+                    .hold(vmm);
             vmm.close();
         }
     }
@@ -312,7 +316,9 @@ final class AdoptionsTest {
                 new GuestKeeping("g", new Incarnation(5), Optional.of(kept)).takeLeft();
         assertEquals(List.of(space), List.copyOf(left.keySet()));
         NavigableMap<Integer, Integer> parts = left.firstEntry().getValue();
-        assertEquals(SUCCESSOR, KeptGuest.open(kept, "g", space, parts).record().incarnation());
+        assertEquals(
+                SUCCESSOR,
+                KeptGuest.open(kept, "g", space, parts, Memory::mlock).record().incarnation());
         parts.values().forEach(fd -> FileIo.close(Errno.create(), fd));
     }
 }

@@ -110,7 +110,7 @@ final class GuestTest {
                 .acknowledgeHosted(
                         "a",
                         new HostedAck(
-                                INCARNATION, coordinator.client().hosted("a").revision()));
+                                INCARNATION, coordinator.client().hosted("a").revision(), List.of(), List.of()));
         spaces = new Spaces(coordinator.client(), "a", INCARNATION);
         used = use();
         guest = new Guest(

@@ -71,7 +71,8 @@ class KeptGuestTest {
                 List.of(uffd),
                 Backing.start("vm", memory, self, new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO)));
         GuestRecord record = record(self, Optional.empty(), vmm.slices());
-        KeptGuest.create(agent, record, (int) ProcessFd.open(self).value()).hold(vmm);
+        KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock)
+                .hold(vmm);
         agent.close();
         vmm.close();
         agent = claim();
@@ -137,7 +138,7 @@ class KeptGuestTest {
     }
 
     private KeptGuest open() throws KeptGuestException {
-        return KeptGuest.open(agent, "a", SPACE, parts);
+        return KeptGuest.open(agent, "a", SPACE, parts, Memory::mlock);
     }
 
     private String refusal() {
@@ -166,8 +167,11 @@ class KeptGuestTest {
     /** The file of the same guest, whose space is encrypted. */
     private KeptGuest encrypted(GuestRecord.Sealed sealed) throws KeptGuestException {
         GuestRecord plain = open().record();
-        return KeptGuest.create(agent, record(plain.pid(), Optional.of(sealed), plain.slices()), (int)
-                ProcessFd.open(plain.pid()).value());
+        return KeptGuest.create(
+                agent,
+                record(plain.pid(), Optional.of(sealed), plain.slices()),
+                (int) ProcessFd.open(plain.pid()).value(),
+                Memory::mlock);
     }
 
     @Test
@@ -212,11 +216,11 @@ class KeptGuestTest {
 
     @Test
     void shouldRefuseAnotherSpaceOrNode() {
-        KeptGuestException space =
-                assertThrows(KeptGuestException.class, () -> KeptGuest.open(agent, "a", SPACE + 1, parts));
+        KeptGuestException space = assertThrows(
+                KeptGuestException.class, () -> KeptGuest.open(agent, "a", SPACE + 1, parts, Memory::mlock));
         assertTrue(String.valueOf(space.getMessage()).startsWith("its record is of space 9"), space::toString);
         KeptGuestException node =
-                assertThrows(KeptGuestException.class, () -> KeptGuest.open(agent, "b", SPACE, parts));
+                assertThrows(KeptGuestException.class, () -> KeptGuest.open(agent, "b", SPACE, parts, Memory::mlock));
         assertTrue(String.valueOf(node.getMessage()).contains("of node 'a', and this is"), node::toString);
     }
 

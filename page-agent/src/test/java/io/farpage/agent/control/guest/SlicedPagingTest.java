@@ -58,8 +58,14 @@ final class SlicedPagingTest {
     private Path directory;
 
     private final List<EventFd> files = new ArrayList<>();
-    private final SpaceMap map =
-            new SpaceMap("vm", 1, PAGES, PAGE, List.of(new SpaceMap.Extent(0, PAGES, "home", 2, 0, false)));
+    private final SpaceMap map = new SpaceMap(
+            "vm",
+            1,
+            PAGES,
+            PAGE,
+            List.of(new SpaceMap.Extent(
+                    0, PAGES, "home", 2, 0, false, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE)),
+            0);
     private final ShardLoop loop = new ShardLoop(
             new Shard(List.of(), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {}),
             new ShardLoop.Options(
@@ -83,7 +89,7 @@ final class SlicedPagingTest {
                 new GuestKeeping("a", SELF, Optional.empty()));
         PagerHost host = new PagerHost(
                 0,
-                new LocalNode("a", SELF, pool, coordinator, LinkKeys.generate("a", SELF)),
+                new LocalNode("a", SELF, pool, coordinator, LinkKeys.generate("a", SELF, Optional.empty())),
                 loop,
                 PeerLink::new,
                 options,

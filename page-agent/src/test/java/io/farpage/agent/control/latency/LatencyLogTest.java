@@ -221,7 +221,10 @@ class LatencyLogTest {
     void shouldLogTheRestWhenItEnds() throws Exception {
         SingleWriterRecorder recorder = record("fault", "vm1");
         LatencyLog log = new LatencyLog(
-                new LatencyLog.Options(parent, Duration.ofHours(1), LARGE, 3), "a", () -> List.copyOf(series));
+                new LatencyLog.Options(parent, Duration.ofHours(1), LARGE, 3),
+                "a",
+                () -> List.copyOf(series),
+                Instant::now);
         log.start();
         recorder.recordValue(11);
         log.close();

@@ -38,7 +38,7 @@ final class CompletionQueueControlTest {
     private final FaultyProvider rdma = new FaultyProvider();
     private long now = 1_000_000_000;
     private final PagePool pool = pool();
-    private final Transports transports = Transports.open(TransportMode.RDMA, rdma, rdma, pool);
+    private final Transports transports = Transports.open(TransportMode.RDMA, rdma, rdma, pool, System::nanoTime);
     private final OpenDevice device = transports.devices().getFirst();
     private final List<LinkShard> shards =
             IntStream.range(0, 2).mapToObj(this::shard).toList();

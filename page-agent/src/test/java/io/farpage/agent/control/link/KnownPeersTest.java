@@ -226,7 +226,8 @@ final class KnownPeersTest {
                                 new Incarnation(1),
                                 Optional.of(new Attempt(7)),
                                 Optional.empty(),
-                                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000))));
+                                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)),
+                                Optional.empty()));
         KnownPeers demand = onDemand();
         demand.refresh();
         assertEquals(List.of("b"), demand.ids());

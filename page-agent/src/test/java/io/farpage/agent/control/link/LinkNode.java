@@ -72,7 +72,7 @@ final class LinkNode implements AutoCloseable {
     LinkNode(String id, String peer, TransportMode mode, FaultyProvider rdma, LongSupplier clock) {
         this.id = id;
         incarnation = new Incarnation(id.hashCode());
-        keys = LinkKeys.generate(id, incarnation);
+        keys = LinkKeys.generate(id, incarnation, Optional.empty());
         SoftProvider tcp = new SoftProvider(SoftOptions.DEFAULT.withResponders(
                 new SoftOptions.Responders(io.farpage.verbs.soft.IdleStrategy.BLOCK, Duration.ZERO)));
         try {
@@ -81,7 +81,7 @@ final class LinkNode implements AutoCloseable {
         } catch (PoolException e) {
             throw new IllegalStateException(e);
         }
-        transports = Transports.open(mode, rdma, tcp, pool);
+        transports = Transports.open(mode, rdma, tcp, pool, System::nanoTime);
         QpOptions queuePairs = new QpOptions(
                 new QpOptions.Sizes(8, 1, 1, 0, 8),
                 QpOptions.DEFAULT.retries(),
@@ -199,12 +199,13 @@ final class LinkNode implements AutoCloseable {
                                 OptionalInt.empty(),
                                 OptionalInt.of(open.rail())))
                         .toList(),
-                new PoolInfo(POOL_BYTES, 4096),
+                new PoolInfo(POOL_BYTES, 4096, Optional.empty()),
                 transports.devices().stream().map(OpenDevice::transport).toList(),
                 Optional.of(keys.published()),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
-                Instant.EPOCH);
+                Instant.EPOCH,
+                Optional.empty());
         return new PeerView(node, Optional.of(header()));
     }
 

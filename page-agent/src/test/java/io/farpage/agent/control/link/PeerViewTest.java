@@ -41,12 +41,13 @@ final class PeerViewTest {
                 2,
                 1L << 33,
                 all,
-                new PoolInfo(1 << 20, 4096),
+                new PoolInfo(1 << 20, 4096, Optional.empty()),
                 all.stream().map(DeviceInfo::transport).distinct().toList(),
                 Optional.empty(),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
-                Instant.EPOCH);
+                Instant.EPOCH,
+                Optional.empty());
         List<RegionKey> keys = all.stream()
                 .map(device -> new RegionKey(device.name(), all.indexOf(device)))
                 .toList();

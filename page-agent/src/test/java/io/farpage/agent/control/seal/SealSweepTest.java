@@ -14,6 +14,7 @@ import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -186,8 +187,8 @@ class SealSweepTest {
             }
         }
         try (TestCoordinator other = new TestCoordinator(directory.resolve("other"));
-                CoordinatorClient joined =
-                        new CoordinatorClient(other.url(), Duration.ofSeconds(10), client.allegiance());
+                CoordinatorClient joined = new CoordinatorClient(
+                        other.url(), Duration.ofSeconds(10), client.allegiance(), Credentials.NONE);
                 SealSweep sweep = new SealSweep(seals, joined)) {
             other.register("a", new Incarnation(7), 1 << 20);
             assertEquals(

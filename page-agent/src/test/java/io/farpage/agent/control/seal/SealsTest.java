@@ -105,7 +105,7 @@ class SealsTest {
     /** Writes pages as a guest does, and detaches. */
     private void write(Seals seals, Seals.Trust trust, int version, int... pages) throws SealException {
         try (SpaceSeal seal = seals.open(space(), trust).orElseThrow()) {
-            SealedSpace sealed = seal.begin();
+            SealedSpace sealed = seal.begin(Optional.empty());
             MemorySegment memory = arena.allocate(PAGE, 8);
             try (PageSeal part = sealed.part(0, (int) PAGES)) {
                 for (int page : pages) {
@@ -121,7 +121,7 @@ class SealsTest {
     /** Reads a page as the next guest does; empty if it does not open. */
     private Optional<byte[]> read(int page, Seals.Trust trust) throws SealException {
         try (SpaceSeal seal = seals().open(space(), trust).orElseThrow();
-                PageSeal part = seal.begin().part(0, (int) PAGES)) {
+                PageSeal part = seal.begin(Optional.empty()).part(0, (int) PAGES)) {
             MemorySegment memory = arena.allocate(PAGE, 8);
             MemorySegment.copy(homes.getOrDefault(page, new byte[PAGE]), 0, memory, ValueLayout.JAVA_BYTE, 0, PAGE);
             boolean opens = part.open(page, memory.address(), memory.address());
@@ -232,7 +232,7 @@ class SealsTest {
         write(seals(), NONE, 1, 1);
         write(seals(), NONE, 1, 2);
         try (SpaceSeal seal = seals().open(space(), NONE).orElseThrow()) {
-            SealTable table = seal.begin().table();
+            SealTable table = seal.begin(Optional.empty()).table();
             assertNotEquals(SealTable.generation(table.version(1)), SealTable.generation(table.version(2)));
             assertEquals(0, table.version(3));
         }
@@ -244,7 +244,7 @@ class SealsTest {
             write(seals(), NONE, i, 1);
         }
         try (SpaceSeal seal = seals().open(space(), NONE).orElseThrow()) {
-            assertTrue(SealTable.generation(seal.begin().table().version(1)) <= 2);
+            assertTrue(SealTable.generation(seal.begin(Optional.empty()).table().version(1)) <= 2);
         }
         assertArrayEquals(page(1, 5), homesWith(1));
     }
@@ -283,7 +283,7 @@ class SealsTest {
     void shouldRefuseWhatWasAttachedWhenItsAgentEnded() throws Exception {
         write(seals(), NONE, 1, 3, 4);
         try (SpaceSeal killed = seals().open(space(), NONE).orElseThrow()) {
-            killed.begin();
+            killed.begin(Optional.empty());
         }
         String refused = refusal(space(), NONE);
         assertTrue(refused.contains("was attached when this agent ended"), refused);

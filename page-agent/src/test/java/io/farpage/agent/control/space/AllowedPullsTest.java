@@ -105,8 +105,10 @@ class AllowedPullsTest {
                                 2,
                                 1L << 33,
                                 List.of(),
-                                new PoolInfo(8 << 20, PAGE),
+                                new PoolInfo(8 << 20, PAGE, Optional.empty()),
                                 List.of(TransportKind.TCP),
+                                Optional.empty(),
+                                Optional.empty(),
                                 Optional.empty(),
                                 Optional.empty()));
     }

@@ -40,7 +40,7 @@ class SpacesTest {
         SpaceRequest request = new SpaceRequest("vm", BYTES, OptionalInt.of(4096), Optional.of(List.of("a")));
         space = coordinator.client().createSpace(request).id();
         long revision = coordinator.client().hosted("a").revision();
-        coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision));
+        coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision, List.of(), List.of()));
         spaces = new Spaces(new SpaceRequests(coordinator.client(), "a", INCARNATION), () -> now, Runnable::run);
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -99,9 +100,9 @@ final class ClockHandTest {
     void shouldStrandPagesWhenHomeIsLost() {
         resident(PageTable.CLEAN, 1, 9);
         List<SpaceMap.Extent> extents = new ArrayList<>();
-        extents.add(new SpaceMap.Extent(0, 8, "b", 1, 0, true));
-        extents.add(new SpaceMap.Extent(8, 8, "a", 1, 0, false));
-        ClockHand hand = new ClockHand(memory(new SpaceMap("test", 1, PAGES, PAGE, extents)), 8);
+        extents.add(new SpaceMap.Extent(0, 8, "b", 1, 0, true, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE));
+        extents.add(new SpaceMap.Extent(8, 8, "a", 1, 0, false, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE));
+        ClockHand hand = new ClockHand(memory(new SpaceMap("test", 1, PAGES, PAGE, extents, 0)), 8);
         hand.begin();
         assertEquals(9, hand.victim());
         assertTrue(table.has(1, PageTable.STRANDED));

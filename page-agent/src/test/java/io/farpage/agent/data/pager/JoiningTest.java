@@ -28,7 +28,8 @@ class JoiningTest {
                 1,
                 pages,
                 4096,
-                List.of(new SpaceMap.Extent(0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), pull)));
+                List.of(new SpaceMap.Extent(0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), pull)),
+                0);
     }
 
     private static Joining seen(SpaceMap.Pull pull) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import org.junit.jupiter.api.AutoClose;
@@ -78,8 +79,11 @@ class LargeGuestTest {
                 PAGES,
                 PAGE,
                 List.of(
-                        new SpaceMap.Extent(0, half, "b", 1, 0, true),
-                        new SpaceMap.Extent(half, half, "c", 1, 0, false)));
+                        new SpaceMap.Extent(
+                                0, half, "b", 1, 0, true, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE),
+                        new SpaceMap.Extent(
+                                half, half, "c", 1, 0, false, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE)),
+                0);
         Losses losses = new Losses(memory(table, map).context(), table);
         runUntil(() -> table.stranded() == PAGES / 2 / 64, losses::doWork);
         assertEquals(PAGES / 2 / 64, table.count(PageTable.DIRTY));

@@ -14,6 +14,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -103,9 +104,10 @@ final class PagerParts implements AutoCloseable {
         List<SpaceMap.Extent> extents = new ArrayList<>();
         int each = pages / nodes.length;
         for (int i = 0; i < nodes.length; i++) {
-            extents.add(new SpaceMap.Extent((long) i * each, each, nodes[i], 1, 0, false));
+            extents.add(new SpaceMap.Extent(
+                    (long) i * each, each, nodes[i], 1, 0, false, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE));
         }
-        return new SpaceMap("test", 1, pages, pageBytes, extents);
+        return new SpaceMap("test", 1, pages, pageBytes, extents, 0);
     }
 
     @Override

@@ -69,7 +69,14 @@ final class RemoteHomesTest {
     }
 
     private static SpaceMap onPool(long pool) {
-        return new SpaceMap("s", 1, 8, PAGE, List.of(new SpaceMap.Extent(0, 8, "b", pool, 0, false)));
+        return new SpaceMap(
+                "s",
+                1,
+                8,
+                PAGE,
+                List.of(new SpaceMap.Extent(
+                        0, 8, "b", pool, 0, false, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE)),
+                0);
     }
 
     /** A node that is started again and again is another home each time. */
@@ -101,7 +108,8 @@ final class RemoteHomesTest {
                 8,
                 PAGE,
                 List.of(new SpaceMap.Extent(
-                        0, 8, "a", 7, 0, false, List.of(other), 0, Optional.empty(), SpaceMap.Pull.NONE)));
+                        0, 8, "a", 7, 0, false, List.of(other), 0, Optional.empty(), SpaceMap.Pull.NONE)),
+                0);
         homes.refresh();
         assertEquals("b", home(0).link().peer());
         assertFalse(homes.isLost(0), "the other home has the pages");

@@ -26,7 +26,7 @@ class RepairTest {
     private final Repair repair = new Repair(memory);
 
     private static SpaceMap map(SpaceMap.Pull pull) {
-        return new SpaceMap("vm", 1, 2 * EXTENT, PAGE, List.of(extent(0, pull), extent(EXTENT, pull)));
+        return new SpaceMap("vm", 1, 2 * EXTENT, PAGE, List.of(extent(0, pull), extent(EXTENT, pull)), 0);
     }
 
     private static SpaceMap.Extent extent(int first, SpaceMap.Pull pull) {
@@ -106,6 +106,6 @@ class RepairTest {
 
     private static SpaceMap ownPoolJoins(SpaceMap.Pull pull) {
         SpaceMap.Extent extent = new SpaceMap.Extent(0, 6, "b", 7, 0, false, List.of(), 3, Optional.of(OWN_POOL), pull);
-        return new SpaceMap("vm", 1, 6, PAGE, List.of(extent));
+        return new SpaceMap("vm", 1, 6, PAGE, List.of(extent), 0);
     }
 }

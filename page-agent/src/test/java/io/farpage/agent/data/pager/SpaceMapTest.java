@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.farpage.agent.data.pager.SpaceMap.Extent;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -70,10 +71,11 @@ class SpaceMapTest {
     }
 
     private static SpaceMap map(Extent... extents) {
-        return new SpaceMap("demo", 1, 60, PAGE, List.of(extents));
+        return new SpaceMap("demo", 1, 60, PAGE, List.of(extents), 0);
     }
 
     private static Extent extent(long first, long count, String node, long offset, boolean isLost) {
-        return new Extent(first, count, node, 3 + first, offset, isLost);
+        return new Extent(
+                first, count, node, 3 + first, offset, isLost, List.of(), 0, Optional.empty(), SpaceMap.Pull.NONE);
     }
 }

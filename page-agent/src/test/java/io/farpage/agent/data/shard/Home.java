@@ -45,7 +45,7 @@ final class Home implements AutoCloseable {
         } catch (PoolException e) {
             throw new IllegalStateException(e);
         }
-        transports = Transports.open(TransportMode.TCP, soft, soft, pool);
+        transports = Transports.open(TransportMode.TCP, soft, soft, pool, System::nanoTime);
         rails = new ShardRails(transports.devices(), 16 * QUEUE);
         exported = device().export(0, BYTES);
     }

@@ -62,7 +62,9 @@ class BrokenPagerTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        null),
+                        null,
+                        null,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,

@@ -67,7 +67,9 @@ class LyingHomeTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        seal.begin()),
+                        seal.begin(),
+                        null,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,

@@ -86,7 +86,9 @@ class MirroredReadsTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        seal),
+                        seal,
+                        null,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE,
                         SimulatedNetwork.INCARNATION,

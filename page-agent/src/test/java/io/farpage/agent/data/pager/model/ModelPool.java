@@ -162,7 +162,17 @@ final class ModelPool {
             List<SpaceMap.Extent> to, Setup setup, int first, int end, String node, long incarnation, boolean isLost) {
         if (first < end) {
             long offset = (long) first * setup.pageBytes();
-            to.add(new SpaceMap.Extent(first, end - first, node, incarnation, offset, isLost));
+            to.add(new SpaceMap.Extent(
+                    first,
+                    end - first,
+                    node,
+                    incarnation,
+                    offset,
+                    isLost,
+                    List.of(),
+                    0,
+                    Optional.empty(),
+                    SpaceMap.Pull.NONE));
         }
     }
 }

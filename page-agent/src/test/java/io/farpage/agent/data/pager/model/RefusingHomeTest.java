@@ -75,7 +75,9 @@ class RefusingHomeTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        null),
+                        null,
+                        null,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, ModelPool.pool(setup)),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),

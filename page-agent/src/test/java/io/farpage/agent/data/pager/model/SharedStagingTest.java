@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AutoClose;
@@ -75,9 +76,13 @@ class SharedStagingTest {
                     homes[i],
                     SimulatedNetwork.INCARNATION,
                     (long) i * each * Memory.PAGE,
-                    false));
+                    false,
+                    List.of(),
+                    0,
+                    Optional.empty(),
+                    SpaceMap.Pull.NONE));
         }
-        SpaceMap map = new SpaceMap("shared", 1, PAGES, Memory.PAGE, extents);
+        SpaceMap map = new SpaceMap("shared", 1, PAGES, Memory.PAGE, extents, 0);
         Pager pager = new Pager(
                 new Pager.Guest(
                         "shared",
@@ -88,7 +93,9 @@ class SharedStagingTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        null),
+                        null,
+                        null,
+                        false),
                 new Pager.Backing("a", 1, () -> map, this::link, shard.newFetcher(SLOTS, 2 * SECOND), pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 () -> now,

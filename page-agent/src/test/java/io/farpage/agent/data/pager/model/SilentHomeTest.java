@@ -114,7 +114,9 @@ class SilentHomeTest {
                         true,
                         WorkingSet.EMPTY,
                         Pins.NONE,
-                        null),
+                        null,
+                        null,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE,
                         SimulatedNetwork.INCARNATION,

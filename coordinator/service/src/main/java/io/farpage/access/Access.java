@@ -82,11 +82,6 @@ public final class Access {
         return new Access(decided, why);
     }
 
-    /** Whether a request needs no identity. */
-    public boolean isPublic() {
-        return grants.stream().anyMatch(Grant.Anyone.class::isInstance);
-    }
-
     /**
      * Whether an identity is allowed.
      *

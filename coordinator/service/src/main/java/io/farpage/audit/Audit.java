@@ -150,11 +150,6 @@ public final class Audit implements AutoCloseable {
         return JSON.writeValueAsString(event.fields(Instant.now(), source.program(), source.node())) + "\n";
     }
 
-    /** Whether events are kept at all. */
-    public boolean isOn() {
-        return sink.isPresent();
-    }
-
     /** Whether {@link #require} must announce administrative acts. */
     public boolean isRequired() {
         return sink.map(open -> open.options().required()).orElse(false);

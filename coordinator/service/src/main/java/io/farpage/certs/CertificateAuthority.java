@@ -109,15 +109,6 @@ public final class CertificateAuthority {
         return certificate;
     }
 
-    /**
-     * Issues a certificate for the key of a signing request.
-     *
-     * @throws IllegalArgumentException if the request cannot be used
-     */
-    public X509Certificate sign(String signingRequest, Subject subject, Duration lifetime) {
-        return issue(SigningRequest.publicKey(signingRequest), subject, lifetime);
-    }
-
     /** Issues a certificate. It is valid from five minutes ago, and never for longer than the CA. */
     public X509Certificate issue(PublicKey holder, Subject subject, Duration lifetime) {
         try {

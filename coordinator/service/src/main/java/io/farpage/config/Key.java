@@ -59,11 +59,6 @@ public final class Key<T> {
         return of(name, ValueTypes.integer(min, max), Integer.toString(defaultValue), doc);
     }
 
-    /** A whole number from {@code min} to {@code max}. */
-    public static Key<Long> longInteger(String name, long defaultValue, long min, long max, String doc) {
-        return of(name, ValueTypes.longInteger(min, max), Long.toString(defaultValue), doc);
-    }
-
     /** True or false. */
     public static Key<Boolean> bool(String name, boolean defaultValue, String doc) {
         return of(name, ValueTypes.bool(), Boolean.toString(defaultValue), doc);

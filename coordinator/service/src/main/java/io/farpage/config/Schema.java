@@ -36,11 +36,6 @@ public final class Schema {
     }
 
     /** The keys of a program; each name once. */
-    public static Schema of(String program, Key<?>... keys) {
-        return new Schema(program, List.of(keys), Map.of());
-    }
-
-    /** The keys of a program; each name once. */
     public static Schema of(String program, List<? extends Key<?>> keys) {
         return new Schema(program, keys, Map.of());
     }

@@ -40,11 +40,6 @@ public final class ValueTypes {
         return new Simple<>("integer", range("a whole number", min, max), text -> (int) parseLong(text, min, max));
     }
 
-    /** A whole number from {@code min} to {@code max}. */
-    public static ValueType<Long> longInteger(long min, long max) {
-        return new Simple<>("integer", range("a whole number", min, max), text -> parseLong(text, min, max));
-    }
-
     /** {@code true} or {@code false}. */
     public static ValueType<Boolean> bool() {
         return new Simple<>("boolean", "true or false", text -> switch (text.toLowerCase(Locale.ROOT)) {

@@ -31,7 +31,8 @@ class SchemaTest {
     private static final Key<Optional<String>> NAME = Key.optional("node.id", ValueTypes.text(), "Id.");
     private static final Key<List<String>> DEVICES = Key.texts("rdma.devices", "", "Devices.");
     private static final Key<Boolean> PIN = Key.bool("pager.pin", false, "Pin.");
-    private static final Schema SCHEMA = Schema.of("tester", DEPTH, PERIOD, SIZE, MODE, GID, NAME, DEVICES, PIN);
+    private static final Schema SCHEMA =
+            Schema.of("tester", List.of(DEPTH, PERIOD, SIZE, MODE, GID, NAME, DEVICES, PIN));
 
     @TempDir
     private Path directory = Path.of("");

@@ -11,7 +11,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The first and the last value that a type accepts, and the nearest that it refuses. */
 class ValueBoundsTest {
     private static final ValueType<Integer> INTEGER = ValueTypes.integer(1, 16_384);
-    private static final ValueType<Long> LONG = ValueTypes.longInteger(-5, 1L << 40);
     private static final ValueType<Duration> DURATION = ValueTypes.duration(Duration.ofMillis(1), Duration.ofHours(1));
     private static final ValueType<Long> BYTES = ValueTypes.bytes(2 << 20, 1L << 40);
 
@@ -29,18 +28,6 @@ class ValueBoundsTest {
     @ValueSource(strings = {"0", "-1", "16385", "4294967297", "99999999999999999999"})
     void shouldRefuseIntegersOutsideOfTheRange(String text) {
         refuse(INTEGER, text);
-    }
-
-    @ParameterizedTest
-    @ValueSource(longs = {-5, 0, 1L << 40})
-    void shouldAcceptLongIntegersFromTheFirstToTheLast(long value) {
-        assertEquals(value, LONG.parse(Long.toString(value)));
-    }
-
-    @ParameterizedTest
-    @ValueSource(longs = {-6, (1L << 40) + 1, Long.MIN_VALUE, Long.MAX_VALUE})
-    void shouldRefuseLongIntegersOutsideOfTheRange(long value) {
-        refuse(LONG, Long.toString(value));
     }
 
     @ParameterizedTest

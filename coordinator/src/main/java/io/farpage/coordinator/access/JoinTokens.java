@@ -70,11 +70,6 @@ public final class JoinTokens {
         });
     }
 
-    /** All that are stored. */
-    public List<JoinToken> all() {
-        return stored.read();
-    }
-
     /**
      * Uses a token: it does not count again, also if what follows fails.
      *

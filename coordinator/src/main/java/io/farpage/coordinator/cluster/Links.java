@@ -98,11 +98,6 @@ public final class Links {
         return List.copyOf(State.under(state.soft().offers(), node).values());
     }
 
-    /** All endpoints of all nodes. */
-    public List<Endpoint> all() {
-        return List.copyOf(ledger.state().endpoints().values());
-    }
-
     /** Publishes a region. Publishing the same region again changes nothing and emits no event. */
     public Region publish(String node, String name, RegionRequest said) {
         Region.checkName(name);

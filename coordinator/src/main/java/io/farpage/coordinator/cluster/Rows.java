@@ -92,10 +92,6 @@ final class Rows<V> {
                 .values());
     }
 
-    List<String> keys() {
-        return List.copyOf(rows.keySet());
-    }
-
     /** The keys of the rows that the index has under a word. */
     Collection<String> keysWith(String word) {
         return index().under(word);

@@ -87,8 +87,7 @@ final class Answers {
             // A follower of another cluster may have named it: the next call goes to a coordinator that was configured.
             addresses.leave(base);
             throw new CoordinatorNotObeyedException(
-                    "coordinator at %s is not obeyed (%s): %s".formatted(base, call.operation(), reason.get()),
-                    problem.filter(Allegiance::isRebuilding).isPresent());
+                    "coordinator at %s is not obeyed (%s): %s".formatted(base, call.operation(), reason.get()));
         }
     }
 }

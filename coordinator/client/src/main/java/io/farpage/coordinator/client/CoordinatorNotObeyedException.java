@@ -8,15 +8,7 @@ public final class CoordinatorNotObeyedException extends CoordinatorException {
 
     private static final long serialVersionUID = 1L;
 
-    private final boolean rebuilding;
-
-    CoordinatorNotObeyedException(String message, boolean rebuilding) {
+    CoordinatorNotObeyedException(String message) {
         super(message);
-        this.rebuilding = rebuilding;
-    }
-
-    /** Whether the coordinator waits for the reports of its rebuild. */
-    public boolean isRebuilding() {
-        return rebuilding;
     }
 }

@@ -21,9 +21,6 @@ public record FaultFigures(
         @JsonProperty(required = true) long fetchP50Ns,
         @JsonProperty(required = true) long fetchP99Ns) {
 
-    /** No fault. */
-    public static final FaultFigures NONE = new FaultFigures(0, 0, 0, 0, 0, 0);
-
     /** Checks the fields. */
     public FaultFigures {
         Check.range("faults", faults, 0, Long.MAX_VALUE);

@@ -45,11 +45,6 @@ public record Gid(long high, long low) {
         return new Gid(buffer.getLong(), buffer.getLong());
     }
 
-    /** Its 16 bytes in network order, a fresh array. */
-    public byte[] bytes() {
-        return ByteBuffer.allocate(16).putLong(high).putLong(low).array();
-    }
-
     /** IPv6 text. */
     @JsonValue
     @Override

@@ -17,11 +17,6 @@ public record Lease(
         @JsonProperty(required = true) NodeStatus status,
         @JsonProperty(required = true) long index) {
 
-    /** How long the lease holds. */
-    public Duration duration() {
-        return Duration.ofMillis(leaseMillis);
-    }
-
     /** How often heartbeats should come. */
     public Duration heartbeatInterval() {
         return Duration.ofMillis(heartbeatMillis);

@@ -2,9 +2,6 @@ package io.farpage.agent.control.member;
 
 /** Why an agent must end although no user asked for it. */
 public sealed interface Ending {
-    /** One line for the user. */
-    String reason();
-
     /** Another agent runs under this node's id: this one ends for good. */
     record Superseded(String reason) implements Ending {}
 

@@ -17,7 +17,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiPredicate;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
@@ -42,8 +41,6 @@ public final class Drops {
     private final Runnable refresh;
     private final Queue<Suspicion> suspicions = new ConcurrentLinkedQueue<>();
     private final Set<Writer> writers = ConcurrentHashMap.newKeySet();
-    private final AtomicLong dropped = new AtomicLong();
-    private final AtomicLong promoted = new AtomicLong();
     private volatile boolean complained;
 
     /** @param joins whether the home joins, and must be dropped where it does */
@@ -211,16 +208,6 @@ public final class Drops {
         return new Writers();
     }
 
-    /** Homes dropped so far, once for each extent. */
-    public long dropped() {
-        return dropped.get();
-    }
-
-    /** Homes promoted so far, once for each extent. */
-    public long promoted() {
-        return promoted.get();
-    }
-
     /** Asks for the drops that pagers have reported. One that waits for an earlier one of its home stays reported. */
     void drop(Errands errands) {
         suspicions.removeIf(each -> errands.begin(each.name(), () -> drop(each)));
@@ -266,7 +253,6 @@ public final class Drops {
                         suspicion.home(),
                         affected.size());
             } else {
-                dropped.addAndGet(affected.size());
                 log.error(
                         "space {}: node {} is dropped from the homes of {} extents: {}; their pages have {} homes or"
                                 + " fewer left",
@@ -338,7 +324,6 @@ public final class Drops {
         ask(errands, space, "promotion", complete, () -> {
             try {
                 SpaceExtents now = requests.promote(space.id(), complete);
-                promoted.addAndGet(complete.size());
                 log.info("space {}: {} extents have another home", space.name(), complete.size());
                 use(space, now);
             } catch (CoordinatorRefusedException e) {

@@ -85,10 +85,6 @@ final class PagerContext {
 
     /** What outlives this process; null if nothing does. */
     @Nullable
-    KeptTable kept() {
-        return kept;
-    }
-
     Pins pins() {
         return pins;
     }

@@ -48,14 +48,6 @@ final class Sealing {
         }
     }
 
-    /**
-     * Whether what the homes have of a page is sealed, be it of zeros: frames of zeros, which a home joins with, are
-     * not the same.
-     */
-    boolean isSealed(int page) {
-        return seal != null && seal.isSealed(page);
-    }
-
     /** Seals pages in their staging frames. */
     void seal(int first, int count, int frame) {
         if (seal == null) {

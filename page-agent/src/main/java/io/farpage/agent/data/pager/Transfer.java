@@ -1,7 +1,6 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -250,18 +249,6 @@ final class Transfer {
 
     int legs() {
         return legs;
-    }
-
-    boolean isLegDone(int leg) {
-        return legDone[leg];
-    }
-
-    int legSlot(int leg) {
-        return legSlot[leg];
-    }
-
-    Home legHome(int leg) {
-        return Objects.requireNonNull(legHome[leg]);
     }
 
     /** A WRITE has ended. Returns whether it was the last one that this transfer waits for. */

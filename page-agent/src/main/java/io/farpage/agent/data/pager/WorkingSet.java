@@ -123,11 +123,6 @@ public final class WorkingSet {
         return first.length;
     }
 
-    /** Number of pages. */
-    public long pages() {
-        return Arrays.stream(count).asLongStream().sum();
-    }
-
     int first(int run) {
         return first[run];
     }

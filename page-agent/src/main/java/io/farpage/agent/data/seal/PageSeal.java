@@ -66,11 +66,6 @@ public final class PageSeal implements AutoCloseable {
         return next < 0 ? Integer.MAX_VALUE : next;
     }
 
-    /** Whether a page was ever sealed, by this attachment or an earlier one. */
-    public boolean isSealed(int page) {
-        return table.version(firstPage + page) != 0;
-    }
-
     /**
      * Seals the newest contents of a page. No earlier form of the page opens from now on.
      *

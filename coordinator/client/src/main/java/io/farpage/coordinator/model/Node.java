@@ -77,25 +77,15 @@ public record Node(
 
     /** The same with another status. */
     public Node withStatus(NodeStatus other) {
-        return new Node(
-                id,
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                other,
-                leaseExpiry,
-                registeredAt,
-                domain);
+        return with(other, leaseExpiry);
     }
 
     /** The same with another lease expiry. */
     public Node withLeaseExpiry(Optional<Instant> other) {
+        return with(status, other);
+    }
+
+    private Node with(NodeStatus newStatus, Optional<Instant> newExpiry) {
         return new Node(
                 id,
                 incarnation,
@@ -107,8 +97,8 @@ public record Node(
                 pool,
                 transports,
                 linkKey,
-                status,
-                other,
+                newStatus,
+                newExpiry,
                 registeredAt,
                 domain);
     }

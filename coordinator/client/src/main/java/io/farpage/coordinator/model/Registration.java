@@ -57,6 +57,15 @@ public record Registration(
 
     /** The same, which adopts the guests of spaces. */
     public Registration withAdopted(List<Long> spaces) {
+        return with(status, spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
+    }
+
+    /** The same with another status. */
+    public Registration withStatus(NodeStatus other) {
+        return with(Optional.of(other), adopts);
+    }
+
+    private Registration with(Optional<NodeStatus> newStatus, Optional<List<Long>> adopted) {
         return new Registration(
                 incarnation,
                 hostname,
@@ -67,9 +76,9 @@ public record Registration(
                 pool,
                 transports,
                 linkKey,
-                status,
+                newStatus,
                 domain,
-                spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
+                adopted);
     }
 
     /** Whether the guest of a space that the process before has left running goes on in this one. */
@@ -80,22 +89,5 @@ public record Registration(
     /** The pool, as extents and releases name it: the incarnation that made it. */
     public Incarnation poolId() {
         return pool.id().orElse(incarnation);
-    }
-
-    /** The same with another status. */
-    public Registration withStatus(NodeStatus other) {
-        return new Registration(
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                Optional.of(other),
-                domain,
-                adopts);
     }
 }

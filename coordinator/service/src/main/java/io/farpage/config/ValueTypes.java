@@ -8,12 +8,18 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The value types that keys are made of; a program may add its own by implementing {@link ValueType}. */
+/** The value types that keys are made of; a program may add its own with {@link #of}. */
 public final class ValueTypes {
 
     private ValueTypes() {}
+
+    /** A type made of the three parts of {@link ValueType}. */
+    public static <T> ValueType<T> of(String name, String allowed, Function<String, T> parser) {
+        return new Simple<>(name, allowed, parser);
+    }
 
     /** Any text that is not empty. */
     public static ValueType<String> text() {

@@ -11,6 +11,7 @@ import io.farpage.audit.AuditKeys;
 import io.farpage.config.HostPort;
 import io.farpage.config.Key;
 import io.farpage.config.Schema;
+import io.farpage.config.ValueType;
 import io.farpage.config.ValueTypes;
 import io.farpage.limit.LimitKeys;
 import io.farpage.log.LogKeys;
@@ -20,6 +21,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.tls.TlsKeys;
 import io.farpage.trace.TraceKeys;
 import io.farpage.verbs.GidRange;
+import io.farpage.verbs.Mtu;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -103,7 +105,7 @@ public final class AgentKeys {
             "`require`: hugetlb pages only. `prefer`: ordinary pages if there are too few, and the log says how many"
                     + " are missing. `off`: ordinary pages.");
     public static final Key<HugepageSize> POOL_HUGEPAGE_SIZE =
-            Key.of("pool.hugepage_size", new HugepageSizeType(), "2MiB", "Size of a hugepage.");
+            Key.of("pool.hugepage_size", hugepageSize(), "2MiB", "Size of a hugepage.");
     public static final Key<LockPolicy> POOL_LOCK =
             Key.choice("pool.lock", LockPolicy.PREFER, "Whether the pool must be locked in memory (mlock).");
     public static final Key<Optional<Integer>> POOL_NUMA_NODE = Key.optional(
@@ -301,7 +303,7 @@ public final class AgentKeys {
             "tcp.port", 0, "TCP port for peers. 0 lets the system choose; peers learn it from the coordinator.");
     public static final Key<List<GidRange>> TCP_ALLOWED_ADDRESSES = Key.of(
             "tcp.allowed_addresses",
-            ValueTypes.listOf(new GidRangeType()),
+            ValueTypes.listOf(gidRange()),
             "",
             "Addresses and prefixes, such as `10.0.0.0/8`, that peers reach this node's memory from and offer theirs"
                     + " under over TCP; all, if left out.");
@@ -328,13 +330,13 @@ public final class AgentKeys {
             "Index into the port's GID table; `auto` prefers RoCE v2 with an IPv4-mapped address.");
     public static final Key<List<GidRange>> RDMA_ALLOWED_GIDS = Key.of(
             "rdma.allowed_gids",
-            ValueTypes.listOf(new GidRangeType()),
+            ValueTypes.listOf(gidRange()),
             "",
             "GIDs and prefixes, such as `fe80::/10` or `10.0.0.0/8`, of peers' RDMA ports that queue pairs are"
                     + " connected to; all, if left out.");
     public static final Key<Integer> RDMA_MTU = Key.of(
             "rdma.mtu",
-            new MtuType(),
+            mtu(),
             "4096",
             "Path MTU in bytes, at most the port's. A queue pair takes the smaller value of its two ends.");
     public static final Key<Integer> RDMA_MAX_SEND_WR =
@@ -462,4 +464,30 @@ public final class AgentKeys {
             "a page is larger than what can be sent inline; remove it"));
 
     private AgentKeys() {}
+
+    private static ValueType<HugepageSize> hugepageSize() {
+        return ValueTypes.of("choice", "2MiB or 1GiB", text -> switch (text) {
+            case "2MiB" -> HugepageSize.TWO_MIB;
+            case "1GiB" -> HugepageSize.ONE_GIB;
+            default -> throw new IllegalArgumentException("");
+        });
+    }
+
+    private static ValueType<GidRange> gidRange() {
+        return ValueTypes.of(
+                "prefix",
+                "an address or GID, or a prefix such as 10.0.0.0/8 or fe80::/10 without bits set behind it",
+                GidRange::parse);
+    }
+
+    private static ValueType<Integer> mtu() {
+        return ValueTypes.of(
+                "choice",
+                "256, 512, 1024, 2048 or 4096",
+                text -> Stream.of(Mtu.values())
+                        .map(Mtu::bytes)
+                        .filter(bytes -> text.equals(Integer.toString(bytes)))
+                        .findFirst()
+                        .orElseThrow(() -> new IllegalArgumentException("")));
+    }
 }

@@ -1,12 +1,10 @@
 package io.farpage.coordinator.access;
 
+import io.farpage.coordinator.store.Sha256;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.PublicKey;
 import java.security.SecureRandom;
 import java.util.Base64;
-import java.util.HexFormat;
 
 /**
  * Random secrets of 256 bits and their hashes. A fast hash is enough: a secret of 256 random bits cannot be guessed
@@ -28,19 +26,11 @@ final class Secrets {
 
     /** SHA-256 in hex digits. */
     static String hash(String secret) {
-        return hash(secret.getBytes(StandardCharsets.UTF_8));
+        return Sha256.hex(secret.getBytes(StandardCharsets.UTF_8));
     }
 
     /** SHA-256 of a public key as it is in certificates (RFC 5280, SubjectPublicKeyInfo), in hex digits. */
     static String hash(PublicKey key) {
-        return hash(key.getEncoded());
-    }
-
-    private static String hash(byte[] bytes) {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("the JDK has no SHA-256", e);
-        }
+        return Sha256.hex(key.getEncoded());
     }
 }

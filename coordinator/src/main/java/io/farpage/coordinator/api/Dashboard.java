@@ -1,14 +1,12 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.access.Access;
+import io.farpage.coordinator.cluster.Digest;
 import io.farpage.rest.Operation;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.io.InputStream;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 
 /**
@@ -52,7 +50,7 @@ final class Dashboard {
 
     private static Route file(String path, String name, String mediaType, String summary) {
         byte[] content = read(name);
-        String tag = "\"" + digest(content) + "\"";
+        String tag = "\"" + Digest.of(content) + "\"";
         // A page without data; what it shows it asks for.
         var operation = Operation.getText(path, Access.anyone(), mediaType).summary(summary);
         return new Route(operation, ctx -> answer(ctx, content, mediaType, tag));
@@ -79,14 +77,6 @@ final class Dashboard {
             return in.readAllBytes();
         } catch (IOException e) {
             throw new IllegalStateException("dashboard/" + name + " cannot be read", e);
-        }
-    }
-
-    private static String digest(byte[] content) {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content), 0, 16);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JDK has SHA-256", e);
         }
     }
 }

@@ -1,13 +1,13 @@
 package io.farpage.coordinator.backup;
 
 import io.farpage.coordinator.model.StoreCopy;
+import io.farpage.coordinator.store.Sha256;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -120,12 +120,8 @@ public final class BackupFile {
     }
 
     private static String sha256(byte[] bytes, int from) {
-        try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
-            digest.update(bytes, from, bytes.length - from);
-            return HexFormat.of().formatHex(digest.digest());
-        } catch (NoSuchAlgorithmException e) {
-            throw new AssertionError("every JDK has SHA-256", e);
-        }
+        MessageDigest digest = Sha256.begin();
+        digest.update(bytes, from, bytes.length - from);
+        return HexFormat.of().formatHex(digest.digest());
     }
 }

@@ -3,7 +3,6 @@ package io.farpage.coordinator.store;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
@@ -38,7 +37,7 @@ final class RowDigest {
     }
 
     private void accumulate(Table table, String key, String row, long sign) {
-        MessageDigest sha = sha256();
+        MessageDigest sha = Sha256.begin();
         part(sha, table.mapName());
         part(sha, key);
         part(sha, row);
@@ -53,14 +52,6 @@ final class RowDigest {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(0, bytes.length));
         sha.update(bytes);
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new AssertionError("every JDK has SHA-256", e);
-        }
     }
 
     /** 64 hex digits. */

@@ -54,7 +54,8 @@ public final class Attaching {
         List<Attached.Held> spaces = new ArrayList<>();
         for (Attachment attachment : draft.attachedBy(node)) {
             draft.spaces.find(State.idKey(attachment.space())).ifPresent(space -> {
-                spaces.add(held(draft, before.map(Given::state), space, attachment));
+                SpaceExtents extents = new SpaceExtents(space, now.revision(), draft.extents.of(space));
+                spaces.add(held(draft, before.map(Given::state), extents, attachment));
                 for (String home : Hosting.homes(draft, space)) {
                     homes.add(home);
                     grants.find(draft, home, space.id(), node, Optional.empty()).ifPresent(granted::add);
@@ -92,15 +93,15 @@ public final class Attaching {
         }
     }
 
-    private static Attached.Held held(Draft draft, Optional<State> before, Space space, Attachment attachment) {
+    private static Attached.Held held(
+            Draft draft, Optional<State> before, SpaceExtents extents, Attachment attachment) {
+        Space space = extents.space();
         boolean isKnown =
                 before.filter(state -> isSame(draft, state, space, attachment)).isPresent();
         return new Attached.Held(
                 attachment,
                 Fences.isCutOff(draft, space, attachment),
-                isKnown
-                        ? Optional.empty()
-                        : Optional.of(new SpaceExtents(space, draft.index(), draft.extents.of(space))));
+                isKnown ? Optional.empty() : Optional.of(extents));
     }
 
     /**

@@ -63,7 +63,7 @@ public final class Hosting {
         Draft draft = new Draft(now.state());
         draft.requireNode(node);
         List<SpaceExtents> spaces = draft.hostedBy(node).stream()
-                .map(space -> new SpaceExtents(space, draft.index(), draft.extents.of(space)))
+                .map(space -> new SpaceExtents(space, now.revision(), draft.extents.of(space)))
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
                 .flatMap(each -> Attachments.of(draft, each.space()).stream())

@@ -74,9 +74,9 @@ public final class Spaces {
 
     /** Where the pages of a space live. */
     public SpaceExtents extents(String idOrName) {
-        State state = ledger.state();
-        Space space = require(state, idOrName);
-        return new SpaceExtents(space, state.index(), state.extentsOf(space));
+        Ledger.Moment now = ledger.moment();
+        Space space = require(now.state(), idOrName);
+        return new SpaceExtents(space, now.revision(), now.state().extentsOf(space));
     }
 
     /** Makes a space with all its extents, or nothing. */

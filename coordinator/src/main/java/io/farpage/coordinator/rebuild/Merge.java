@@ -13,7 +13,6 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
-import io.farpage.coordinator.model.Torn;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -24,14 +23,13 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * Merges a set of reports. The layout of a space never changes, except that homes join, are promoted and dropped, each
- * time in another epoch. So two reports of one space agree, or one of them is wrong; if they do not agree, the merge
- * fails.
+ * Merges a set of reports. Each space is reported as of a revision of the coordinator that was lost, and of several
+ * reports the one of the highest revision counts. A home's document is complete as of its revision, so it also tells
+ * what the home no longer has.
  */
 final class Merge {
 
@@ -39,20 +37,18 @@ final class Merge {
     private final SortedMap<Long, SpaceExtents> spaces = new TreeMap<>();
     private final Set<Long> deleted = new HashSet<>();
     private final List<String> conflicts = new ArrayList<>();
-    private final Map<Long, Alone> alone = new HashMap<>();
 
     /** @param reports by node */
     Merge(Map<String, NodeReport> reports) {
         this.reports = new TreeMap<>(reports);
         checkClusters();
         this.reports.values().forEach(report -> all(report).forEach(this::add));
-        dropReleased();
-        dropWhatHomesDoNotKnow();
+        removeDeleted();
+        removeLeftPlaces();
         checkNames();
         checkRoom();
         checkAttachments();
         checkSuperseded();
-        findAlone();
     }
 
     private static Stream<SpaceExtents> all(NodeReport report) {
@@ -75,158 +71,69 @@ final class Merge {
                         ("no extent, or more than one, has page %d of space '%s' in a report; end that agent, and"
                                         + " begin the rebuild again")
                                 .formatted(page, said.space().name())));
-        SpaceExtents known = spaces.get(said.space().id());
+        SpaceExtents known = spaces.putIfAbsent(said.space().id(), said);
         if (known == null) {
+            return;
+        }
+        if (known.revision() == said.revision() && !known.equals(said)) {
+            conflicts.add("two reports of space %d ('%s') differ, and both are as of revision %d; end the agent of one"
+                    .formatted(said.space().id(), said.space().name(), said.revision()));
+        }
+        // Of two coordinators on copies of one store, each may have given the id to a space of its own.
+        if (!known.space().createdAt().equals(said.space().createdAt())) {
+            conflicts.add("space %d is '%s', made at %s, in one report, and '%s', made at %s, in another"
+                    .formatted(
+                            said.space().id(),
+                            known.space().name(),
+                            known.space().createdAt(),
+                            said.space().name(),
+                            said.space().createdAt()));
+        }
+        if (said.revision() > known.revision()) {
             spaces.put(said.space().id(), said);
-        } else if (sameLayout(known, said)) {
-            spaces.put(said.space().id(), joined(known, said));
-        } else {
-            conflicts.add(
-                    "space %d is '%s' of %d bytes in one report, and '%s' of %d bytes or at other places in another"
-                            .formatted(
-                                    said.space().id(),
-                                    known.space().name(),
-                                    known.space().sizeBytes(),
-                                    said.space().name(),
-                                    said.space().sizeBytes()));
         }
+    }
+
+    /** A home that zeroes a range, or has done so, knows whether the space was deleted. */
+    private void removeDeleted() {
+        reports.values().stream()
+                .flatMap(report -> Stream.concat(report.released().stream(), report.hosted().releases().stream()))
+                .filter(Release::deleted)
+                .forEach(release -> deleted.add(release.space()));
+        spaces.keySet().removeAll(deleted);
     }
 
     /**
-     * Merges two reports of different moments: the later one counts, except that an extent that was lost, or a space
-     * that was deleted, stays so.
+     * Removes the places of a space in pools whose homes have a later document than any that has the space: they have
+     * it no longer. If it has moved on from there to a home that has not reported, its pages are lost. A space without
+     * any place was deleted.
      */
-    private static SpaceExtents joined(SpaceExtents known, SpaceExtents said) {
-        boolean newer = said.index() > known.index();
-        SpaceExtents later = newer ? said : known;
-        SpaceExtents earlier = newer ? known : said;
-        List<Extent> extents = new ArrayList<>();
-        for (int i = 0; i < later.extents().size(); i++) {
-            extents.add(later(later.extents().get(i), earlier.extents().get(i)));
-        }
-        Optional<Torn> torn = known.space().torn().or(said.space()::torn);
-        boolean deleting = known.space().deleting() || said.space().deleting();
-        Space space = deleting ? later.space().withDeleting() : later.space();
-        return new SpaceExtents(space.withTorn(torn), later.index(), extents);
-    }
-
-    /** An extent that is lost changes no more; otherwise the epoch tells which of two is later. */
-    private static Extent later(Extent ofLater, Extent ofEarlier) {
-        if (ofLater.state() != ofEarlier.state()) {
-            return ofLater.state() == ExtentState.LOST ? ofLater : ofEarlier;
-        }
-        return ofLater.epochNumber() >= ofEarlier.epochNumber() ? ofLater : ofEarlier;
-    }
-
-    private static boolean sameLayout(SpaceExtents a, SpaceExtents b) {
-        return a.space().name().equals(b.space().name())
-                && a.space().sizeBytes() == b.space().sizeBytes()
-                && a.space().pageSize() == b.space().pageSize()
-                && a.extents().size() == b.extents().size()
-                && IntStream.range(0, a.extents().size())
-                        .allMatch(i -> fits(a.extents().get(i), b.extents().get(i)));
-    }
-
-    /**
-     * Whether two reports of one extent are of one history: in one epoch it has the same homes, and later ones were
-     * homes or have joined.
-     */
-    private static boolean fits(Extent a, Extent b) {
-        if (a.firstPage() != b.firstPage() || a.count() != b.count()) {
-            return false;
-        }
-        if (a.epochNumber() == b.epochNumber()) {
-            return a.homes().equals(b.homes());
-        }
-        return a.epochNumber() > b.epochNumber() ? follows(a, b) : follows(b, a);
-    }
-
-    /**
-     * Whether each home that only the later report has can have joined in between: that takes one epoch if it joined
-     * already, and two if it did not.
-     */
-    private static boolean follows(Extent later, Extent earlier) {
-        List<ExtentHome> fresh = new ArrayList<>(later.homes());
-        fresh.removeAll(earlier.homes());
-        long epochs = fresh.stream()
-                .mapToLong(home -> earlier.joining().filter(home::equals).isPresent() ? 1 : 2)
-                .sum();
-        return later.epochNumber() - earlier.epochNumber() >= epochs;
-    }
-
-    /**
-     * A released range holds no pages of its space: a report that has them there is of a node that had not learned so.
-     * The space itself is gone if the release says so.
-     */
-    private void dropReleased() {
-        reports.forEach((node, report) -> Stream.concat(report.released().stream(), report.hosted().releases().stream())
-                .forEach(release -> dropReleased(node, release)));
-    }
-
-    private void dropReleased(String node, Release release) {
-        if (release.deleted()) {
-            deleted.add(release.space());
-            spaces.remove(release.space());
-        } else {
-            ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
-            spaces.computeIfPresent(release.space(), (_, said) -> without(said, place));
-        }
-    }
-
-    /** A space without a place; pages that only it has are lost. */
-    private static SpaceExtents without(SpaceExtents said, ExtentHome place) {
-        ExtentCommand lose = new ExtentCommand.Lose(place.node(), place.incarnation());
-        return new SpaceExtents(
-                said.space(),
-                said.index(),
-                said.extents().stream()
-                        .map(extent ->
-                                extent.places().anyMatch(place::equals) ? ExtentLife.apply(extent, lose) : extent)
-                        .toList());
-    }
-
-    private static boolean isOnlyHome(SpaceExtents said, ExtentHome place) {
-        return said.extents().stream().anyMatch(extent -> extent.homes().equals(List.of(place)));
-    }
-
-    /**
-     * Where two spaces claim one range of a pool, what the home itself keeps is right: the copy of the other space was
-     * dropped, or that space was deleted, and the report that names it is of a node that had not learned so.
-     */
-    private void dropWhatHomesDoNotKnow() {
-        Map<String, Set<Long>> hosted = hostedIds(reports);
-        Set<Long> attached = new HashSet<>();
-        reports.keySet().forEach(node -> attachments(node).forEach(held -> attached.add(held.space())));
+    private void removeLeftPlaces() {
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
-            ranges(space)
-                    .filter(range -> !Optional.ofNullable(hosted.get(range.node()))
-                            .orElse(Set.of())
-                            .contains(id))
-                    .filter(range -> overlapsAny(id, range))
-                    .forEach(range -> spaces.computeIfPresent(
-                            id,
-                            (_, said) -> !isOnlyHome(said, range.place())
-                                    ? without(said, range.place())
-                                    : attached.contains(id) ? said : null));
+            Predicate<ExtentHome> isLeft = place -> isCurrent(place) && hostedRevision(place.node()) > space.revision();
+            if (space.extents().stream().flatMap(Extent::places).allMatch(isLeft)) {
+                deleted.add(id);
+                spaces.remove(id);
+            } else {
+                List<Extent> extents = space.extents().stream()
+                        .map(extent -> lose(extent, isLeft))
+                        .toList();
+                spaces.put(id, new SpaceExtents(space.space(), space.revision(), extents));
+            }
         }
     }
 
-    private static Map<String, Set<Long>> hostedIds(Map<String, NodeReport> reports) {
-        Map<String, Set<Long>> ids = new HashMap<>();
-        reports.forEach((node, report) -> ids.put(
-                node,
-                report.hosted().spaces().stream()
-                        .map(space -> space.space().id())
-                        .collect(Collectors.toSet())));
-        return ids;
+    private long hostedRevision(String node) {
+        return reported(node).map(report -> report.hosted().revision()).orElse(0L);
     }
 
-    private boolean overlapsAny(long id, Range own) {
-        return spaces.values().stream()
-                .filter(other -> other.space().id() != id)
-                .flatMap(this::ranges)
-                .anyMatch(own::overlaps);
+    /** An extent without some of its places. */
+    static Extent lose(Extent extent, Predicate<ExtentHome> isLost) {
+        return extent.places()
+                .filter(isLost)
+                .map(place -> new ExtentCommand.Lose(place.node(), place.incarnation()))
+                .reduce(extent, ExtentLife::apply, (_, last) -> last);
     }
 
     /** Bytes of a pool that a space claims. */
@@ -326,36 +233,13 @@ final class Merge {
         }));
     }
 
-    /** Why a space is torn, or empty: as the agent says that has it exclusively, and otherwise as any report says. */
-    Optional<String> torn(Space space) {
-        Alone holder = alone.get(space.id());
-        // Attaching exclusively ends the mark, and homes may not have learned so.
-        return holder == null
-                ? space.torn().map(Torn::reason)
-                : holder.held().torn().or(() -> tornAsAttached(holder.report(), space));
-    }
-
-    /** An exclusive attachment. */
-    private record Alone(NodeReport report, NodeReport.Held held) {
-        boolean isTorn() {
-            return held.torn().isPresent();
-        }
-    }
-
-    private void findAlone() {
-        // Several may be about to detach from one space.
-        reports.forEach((node, report) -> attachments(node)
-                .filter(held -> held.mode() == AttachMode.EXCLUSIVE)
-                .forEach(held -> alone.merge(
-                        held.space(), new Alone(report, held), (one, other) -> one.isTorn() ? one : other)));
-    }
-
-    private static Optional<String> tornAsAttached(NodeReport report, Space space) {
-        return report.attached().stream()
-                .filter(attached -> attached.space().id() == space.id())
-                .findFirst()
-                .flatMap(attached -> attached.space().torn())
-                .map(Torn::reason);
+    /** Why a space is torn that the lost coordinator may have known as whole: as an agent says that used it. */
+    Optional<String> tornByUse(Space space) {
+        return reports.keySet().stream()
+                .flatMap(this::attachments)
+                .filter(held -> held.space() == space.id() && held.mode() == AttachMode.EXCLUSIVE)
+                .flatMap(held -> held.torn().stream())
+                .findFirst();
     }
 
     private Optional<NodeReport> reported(String node) {

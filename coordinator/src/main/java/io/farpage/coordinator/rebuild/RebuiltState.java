@@ -118,7 +118,8 @@ final class RebuiltState {
             Extent extent = reported.joining()
                     .map(home -> ExtentLife.apply(reported, new ExtentCommand.Drop(home)))
                     .orElse(reported);
-            Extent rest = withoutSilent(extent);
+            // Pools that did not report are given up.
+            Extent rest = Merge.lose(extent, place -> !merge.isCurrent(place));
             anyLost |= rest.state() == ExtentState.LOST;
             extents.add(rest);
             // Its pages count as lost, so it must not come back: others may be given the same room of another
@@ -129,7 +130,7 @@ final class RebuiltState {
                             .add(home.incarnation().toString()));
         }
         Optional<Torn> torn =
-                merge.torn(said.space()).map(reason -> said.space().torn().orElse(new Torn(Torn.reason(reason), now)));
+                said.space().torn().or(() -> merge.tornByUse(said.space()).map(reason -> new Torn(reason, now)));
         Space space = said.space()
                 .withState(anyLost ? ExtentState.LOST : ExtentState.OK)
                 .withTorn(torn);
@@ -141,14 +142,6 @@ final class RebuiltState {
         put(Table.SPACES, State.idKey(space.id()), space);
         extents.forEach(extent ->
                 put(Table.EXTENTS, State.extentKey(State.idKey(said.space().id()), extent), extent));
-    }
-
-    /** Without the pools that did not report and are given up. */
-    private Extent withoutSilent(Extent extent) {
-        return extent.places()
-                .filter(place -> !merge.isCurrent(place))
-                .map(place -> new ExtentCommand.Lose(place.node(), place.incarnation()))
-                .reduce(extent, ExtentLife::apply, (_, last) -> last);
     }
 
     private boolean isAttached(Space space) {
@@ -229,11 +222,18 @@ final class RebuiltState {
         set(Lineage.EPOCH, last.toString());
         set(Lineage.REVISION_BASE, Long.toString(base));
         set(Ledger.NEXT_ID, Long.toString(nextId));
-        long index = merge.spaces().values().stream()
-                .mapToLong(SpaceExtents::index)
+        set(Ledger.INDEX, Long.toString(Math.max(counter(before, Ledger.INDEX, 0), highestIndex()) + 1));
+    }
+
+    /** Of the events that agents know, also by the attachments that they announced. */
+    private long highestIndex() {
+        return reports.values().stream()
+                .flatMap(report -> Stream.concat(
+                        Stream.of(report.index()),
+                        report.hosted().attachments().stream().map(HostedAttachment::id)))
+                .mapToLong(Long::longValue)
                 .max()
                 .orElse(0);
-        set(Ledger.INDEX, Long.toString(Math.max(counter(before, Ledger.INDEX, 0), index) + 1));
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

@@ -98,8 +98,24 @@ class AttachingTest {
         assertEquals(
                 List.of("h1", "h2"), document.homes().stream().map(Node::id).toList());
         assertEquals(with.ledger.revision(), document.revision());
+        assertEquals(document.revision(), held.extents().orElseThrow().revision());
         assertThrows(ProblemException.class, () -> attaching.of("unknown", 0));
         assertEquals(List.of(), attaching.of("h1", 0).spaces());
+    }
+
+    /** A rebuild takes the report of the highest revision, and an answer replaces only one of a lower revision. */
+    @Test
+    void shouldDescribeASpaceInOneWayForEachRevision() {
+        Hosting hosting = new Hosting(with.ledger, grants);
+        SpaceExtents before = with.spaces.extents("vm");
+        assertEquals(before, hosting.of("h1").spaces().getFirst());
+        assertEquals(before.revision(), hosting.of("h1").revision());
+        drop();
+        SpaceExtents after = with.spaces.extents("vm");
+        assertTrue(after.revision() > before.revision());
+        assertEquals(after, hosting.of("h1").spaces().getFirst());
+        assertEquals(
+                Optional.of(after), attaching.of("a", 0).spaces().getFirst().extents());
     }
 
     @Test

@@ -62,6 +62,7 @@ class RebuildServerTest {
                 .toList();
         NodeReport long16000 = new NodeReport(
                 Optional.of(seen(100)),
+                0,
                 Fixture.node(2, (long) spaces * PAGE),
                 new Hosted(100, all, List.of(), List.of(), List.of(), List.of()),
                 List.of(),

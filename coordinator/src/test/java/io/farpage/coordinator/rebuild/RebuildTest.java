@@ -1,9 +1,12 @@
 package io.farpage.coordinator.rebuild;
 
 import static io.farpage.coordinator.rebuild.Reports.CLUSTER;
+import static io.farpage.coordinator.rebuild.Reports.INDEX;
 import static io.farpage.coordinator.rebuild.Reports.PAGE;
+import static io.farpage.coordinator.rebuild.Reports.asOf;
 import static io.farpage.coordinator.rebuild.Reports.attached;
 import static io.farpage.coordinator.rebuild.Reports.home;
+import static io.farpage.coordinator.rebuild.Reports.onBandC;
 import static io.farpage.coordinator.rebuild.Reports.refusal;
 import static io.farpage.coordinator.rebuild.Reports.registration;
 import static io.farpage.coordinator.rebuild.Reports.report;
@@ -35,6 +38,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -78,6 +82,7 @@ class RebuildTest {
         assertEquals(vm.extents(), state.extentsOf(state.space("vm").orElseThrow()));
         assertEquals(1, state.attachments().size());
         assertTrue(state.nextId() > 5 + 100);
+        assertTrue(state.index() > INDEX);
         Lineage lineage = Lineage.begin(store);
         assertEquals(CLUSTER, lineage.cluster().toString());
         assertEquals(8, lineage.epoch().number());
@@ -89,7 +94,7 @@ class RebuildTest {
     void shouldKnowASpaceWhoseHomeLagsFromTheNodeThatIsAttached() {
         Rebuild rebuild = new Rebuild(store, Set.of("a", "b"));
         rebuild.report("b", report("b", List.of()));
-        rebuild.report("a", attached("a", AttachMode.SHARED, space(5, "vm", "b", 0, 8)));
+        rebuild.report("a", attached("a", AttachMode.SHARED, asOf(110, space(5, "vm", "b", 0, 8))));
         assertTrue(state().space("vm").isPresent());
     }
 
@@ -123,12 +128,12 @@ class RebuildTest {
     }
 
     @Test
-    void shouldTakeTheHomesOfTheLatestEpochThatAnyAgentReports() {
+    void shouldTakeTheExtentsOfTheHighestRevisionThatAnyAgentReports() {
         Extent first = new Extent(0, 4, List.of(home("a", 0), home("b", 0)), ExtentState.OK);
         Extent later = dropped(first, home("b", 0));
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", first))));
-        rebuild.report("c", attached("c", AttachMode.EXCLUSIVE, space(5, "vm", later)));
+        rebuild.report("c", attached("c", AttachMode.EXCLUSIVE, asOf(110, space(5, "vm", later))));
         rebuild.report("b", report("b", List.of(space(5, "vm", first))));
         rebuild.finish(Set.of());
         State state = state();
@@ -136,7 +141,7 @@ class RebuildTest {
     }
 
     @Test
-    void shouldRefuseReportsOfTwoHistoriesOfAnExtent() {
+    void shouldRefuseTwoReportsOfOneRevisionThatDiffer() {
         Extent first = new Extent(0, 4, List.of(home("b", 0), home("c", 0)), ExtentState.OK);
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(space(5, "vm", dropped(first, home("b", 0))))));
@@ -191,19 +196,21 @@ class RebuildTest {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", joining))));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("b"));
-        rebuild.report("b", report("b", List.of(space(5, "vm", promoted(joining, joining.homes())))));
+        rebuild.report("b", report("b", 110, List.of(space(5, "vm", promoted(joining, joining.homes())))));
         rebuild.finish(Set.of());
         Extent left = state().extentsOf(state().space("vm").orElseThrow()).getFirst();
         assertEquals(List.of(home("b", 0)), left.homes());
     }
 
+    /** Two coordinators on copies of one store have given one id twice. */
     @Test
-    void shouldRefuseALaterHomeThatHadNoEpochToJoinIn() {
+    void shouldRefuseTwoSpacesOfOneId() {
+        SpaceExtents first = space(5, "vm", "b", 0, 8);
+        Space other = new Space(5, "vm", 8L * PAGE, PAGE, ExtentState.OK, Instant.EPOCH.plusSeconds(1), false);
         Rebuild rebuild = new Rebuild(store, Set.of());
-        Extent first = new Extent(0, 4, List.of(home("a", 0), home("b", 0)), ExtentState.OK);
-        Extent other = dropped(new Extent(0, 4, List.of(home("c", 0), home("b", 0)), ExtentState.OK), home("b", 0));
-        rebuild.report("a", report("a", List.of(space(5, "vm", first))));
-        assertTrue(refusal(() -> rebuild.report("c", report("c", List.of(space(5, "vm", other)))))
+        rebuild.report("b", report("b", List.of(first)));
+        assertTrue(refusal(() ->
+                        rebuild.report("c", report("c", 110, List.of(new SpaceExtents(other, 110, first.extents())))))
                 .contains("space 5"));
     }
 
@@ -225,18 +232,46 @@ class RebuildTest {
                 .contains("exclusively"));
     }
 
+    /** Home b has zeroed the range and may have given it to another space: it is no place to read pages from. */
     @Test
-    void shouldTakeTheHomesWordForARoomThatWasGivenToAnotherSpace() {
+    void shouldLoseAnExtentThatItsOnlyHomeNoLongerHas() {
+        for (boolean given : List.of(false, true)) {
+            try (Store store = MvStore.open(directory.resolve("store-" + given))) {
+                Rebuild rebuild = new Rebuild(store, Set.of());
+                rebuild.report("c", report("c", List.of(onBandC())));
+                rebuild.report("b", report("b", 110, given ? List.of(space(6, "new", "b", 0, 4)) : List.of()));
+                assertEquals(List.of(), rebuild.status().conflicts());
+                rebuild.finish(Set.of());
+                State state = new Ledger(store, 10, nanos -> {}).state();
+                Space vm = state.space("vm").orElseThrow();
+                assertEquals(
+                        List.of(ExtentState.LOST, ExtentState.OK),
+                        state.extentsOf(vm).stream().map(Extent::state).toList());
+                assertEquals(given, state.space("new").isPresent());
+            }
+        }
+    }
+
+    @Test
+    void shouldKeepAPlaceThatIsYoungerThanTheDocumentOfItsHome() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        SpaceExtents old = space(
-                5,
-                "old",
-                new Extent(0, 4, List.of(home("b", 0)), ExtentState.OK),
-                new Extent(4, 4, List.of(home("c", 0)), ExtentState.OK));
-        rebuild.report("c", report("c", List.of(old)));
-        rebuild.report("b", report("b", List.of(space(6, "new", "b", 0, 4))));
-        assertEquals(List.of("new"), rebuild.status().spaces());
+        rebuild.report("c", report("c", 110, List.of(onBandC())));
+        rebuild.report("b", report("b", 110, List.of()));
+        rebuild.finish(Set.of());
+        assertEquals(ExtentState.OK, state().space("vm").orElseThrow().state());
+    }
+
+    /** Its DELETE of the attachment was executed, and the answer lost; the home has zeroed the space since. */
+    @Test
+    void shouldTakeASpaceForDeletedThatNoHomeHasLeft() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, onBandC()));
+        rebuild.report("b", report("b", 110, List.of()));
+        rebuild.report("c", report("c", 110, List.of()));
         assertEquals(List.of(), rebuild.status().conflicts());
+        rebuild.finish(Set.of());
+        assertEquals(0, state().spaces().size());
+        assertEquals(Map.of(), state().attachments());
     }
 
     @Test
@@ -245,21 +280,7 @@ class RebuildTest {
         Release done = new Release(7, 5, new Incarnation(2), 0, 8L * PAGE, true);
         Release pending = new Release(8, 4, new Incarnation(2), 8L * PAGE, 8L * PAGE, true);
         rebuild.report(
-                "b",
-                new NodeReport(
-                        Optional.of(seen(100)),
-                        registration("b"),
-                        new Hosted(
-                                90,
-                                List.of(space(5, "gone", "b", 0, 8)),
-                                List.of(),
-                                List.of(),
-                                List.of(),
-                                List.of(done, pending)),
-                        List.of(),
-                        List.of(),
-                        List.of(done),
-                        List.of()));
+                "b", report("b", new Hosted(100, List.of(space(5, "gone", "b", 0, 8)), List.of(done, pending)), done));
         rebuild.finish(Set.of());
         State state = state();
         assertTrue(state.spaces().isEmpty());
@@ -297,16 +318,11 @@ class RebuildTest {
         return ExtentLife.apply(extent, new ExtentCommand.Drop(home));
     }
 
-    private static NodeReport releasing(boolean deleted, boolean done, SpaceExtents... hosted) {
+    /** Home c, after it has read that its part of the space with id 5 is released. */
+    private static NodeReport releasing(boolean deleted, boolean done) {
         Release release = new Release(9, 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, deleted);
-        return new NodeReport(
-                Optional.of(seen(100)),
-                registration("c"),
-                new Hosted(90, List.of(hosted), List.of(), List.of(), List.of(), List.of(release)),
-                List.of(),
-                List.of(),
-                done ? List.of(release) : List.of(),
-                List.of());
+        Hosted hosted = new Hosted(110, List.of(), List.of(release));
+        return done ? report("c", hosted, release) : report("c", hosted);
     }
 
     @Test
@@ -329,28 +345,13 @@ class RebuildTest {
      */
     @Test
     void shouldTakeAReleasedCopyForDroppedAlthoughAnotherReportHasIt() {
-        for (boolean done : List.of(false, true)) {
-            Store store = MvStore.open(directory.resolve("store-" + done));
-            try (store) {
-                Rebuild rebuild = new Rebuild(store, Set.of());
-                rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
-                rebuild.report("c", releasing(false, done));
-                rebuild.finish(Set.of());
-                State state = new Ledger(store, 10, nanos -> {}).state();
-                Extent extent = state.extentsOf(state.space("vm").orElseThrow()).getFirst();
-                assertEquals(List.of(home("b", 0)), extent.homes());
-                assertEquals(ExtentState.OK, extent.state());
-            }
-        }
-    }
-
-    @Test
-    void shouldLoseAnExtentWhoseOnlyKnownCopyWasDropped() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("c", 8))));
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
         rebuild.report("c", releasing(false, false));
         rebuild.finish(Set.of());
-        assertEquals(ExtentState.LOST, state().space("vm").orElseThrow().state());
+        Extent extent = state().extentsOf(state().space("vm").orElseThrow()).getFirst();
+        assertEquals(List.of(home("b", 0)), extent.homes());
+        assertEquals(ExtentState.OK, extent.state());
     }
 
     @Test
@@ -382,12 +383,15 @@ class RebuildTest {
                 new Extent(0, 4, List.of(home("b", 0), home("c", 8)), ExtentState.OK),
                 new Extent(4, 4, List.of(home("b", 4), home("c", 12)), ExtentState.OK));
         Rebuild rebuild = new Rebuild(store, Set.of());
+        Extent left = dropped(both.extents().getFirst(), home("c", 8));
         rebuild.report("b", report("b", List.of(both)));
-        rebuild.report("c", releasing(false, false, both));
+        rebuild.report(
+                "c",
+                report("c", 110, List.of(space(5, "vm", left, both.extents().getLast()))));
         rebuild.finish(Set.of());
-        List<Extent> left = state().extentsOf(state().space("vm").orElseThrow());
-        assertEquals(List.of(home("b", 0)), left.getFirst().homes());
-        assertEquals(List.of(home("b", 4), home("c", 12)), left.getLast().homes());
+        List<Extent> extents = state().extentsOf(state().space("vm").orElseThrow());
+        assertEquals(List.of(home("b", 0)), extents.getFirst().homes());
+        assertEquals(List.of(home("b", 4), home("c", 12)), extents.getLast().homes());
     }
 
     @Test
@@ -403,7 +407,7 @@ class RebuildTest {
     @Test
     void shouldHaveAHomeZeroACopyWhoseReleaseItDoesNotKnow() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(2, home("b", 0))));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, asOf(110, mirrored(2, home("b", 0)))));
         rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
         rebuild.report("c", report("c", List.of(mirrored(1, home("b", 0), home("c", 8)))));
         rebuild.finish(Set.of());
@@ -448,15 +452,10 @@ class RebuildTest {
     }
 
     private static NodeReport detaching(String node, Optional<String> torn) {
-        NodeReport attached = attached(node, AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)));
-        return new NodeReport(
-                Optional.of(seen(100)),
-                registration(node),
-                Hosted.NOTHING,
-                attached.attached(),
-                List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, torn, true)),
-                List.of(),
-                List.of());
+        return attached(
+                node,
+                List.of(mirrored(1, home("b", 0))),
+                List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, torn, true)));
     }
 
     /** A node may have attached before the other had the answer to its detachment. */
@@ -491,16 +490,8 @@ class RebuildTest {
 
     @Test
     void shouldRefuseAnAttachmentToASpaceThatNoReportDescribes() {
-        NodeReport attached = attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)));
         Rebuild rebuild = new Rebuild(store, Set.of());
-        NodeReport unknown = new NodeReport(
-                Optional.of(seen(100)),
-                registration("a"),
-                Hosted.NOTHING,
-                List.of(),
-                attached.attachments(),
-                List.of(),
-                List.of());
+        NodeReport unknown = attached("a", List.of(), List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE)));
         assertTrue(refusal(() -> rebuild.report("a", unknown))
                 .contains("node 'a' is attached to space 5, which no report describes"));
     }
@@ -511,7 +502,7 @@ class RebuildTest {
         Extent dropped =
                 extent(2, Optional.of(List.of(new DroppedHome("c", new Incarnation(3), 8L * PAGE, 2))), home("b", 0));
         rebuild.report("b", report("b", List.of(space(5, "vm", dropped))));
-        rebuild.report("c", report("c", List.of(space(6, "new", "c", 8, 4))));
+        rebuild.report("c", report("c", 110, List.of(space(6, "new", "c", 8, 4))));
         rebuild.finish(Set.of());
         State state = state();
         assertEquals(2, state.spaces().size());
@@ -532,6 +523,7 @@ class RebuildTest {
         rebuild.report("a", report("a", List.of()));
         NodeReport other = new NodeReport(
                 Optional.of(CLUSTER.replace('0', 'f') + "/1-0000000000000001/5"),
+                INDEX,
                 registration("b"),
                 Hosted.NOTHING,
                 List.of(),
@@ -548,6 +540,7 @@ class RebuildTest {
                 "a",
                 new NodeReport(
                         Optional.empty(),
+                        0,
                         registration("a"),
                         Hosted.NOTHING,
                         List.of(),

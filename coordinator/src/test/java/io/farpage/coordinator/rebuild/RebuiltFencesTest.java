@@ -55,6 +55,7 @@ class RebuiltFencesTest {
     private static NodeReport withFences(NodeReport report, Fence... fences) {
         return new NodeReport(
                 report.seen(),
+                report.index(),
                 report.registration(),
                 report.hosted().withFences(List.of(fences)),
                 report.attached(),
@@ -66,6 +67,7 @@ class RebuiltFencesTest {
     private static NodeReport withSuperseded(NodeReport report, NodeReport.Superseded... old) {
         return new NodeReport(
                 report.seen(),
+                report.index(),
                 report.registration(),
                 report.hosted(),
                 report.attached(),

@@ -1,10 +1,11 @@
 package io.farpage.coordinator.rebuild;
 
+import static io.farpage.coordinator.rebuild.Reports.REVISION;
+import static io.farpage.coordinator.rebuild.Reports.asOf;
 import static io.farpage.coordinator.rebuild.Reports.attached;
 import static io.farpage.coordinator.rebuild.Reports.onBandC;
 import static io.farpage.coordinator.rebuild.Reports.registration;
 import static io.farpage.coordinator.rebuild.Reports.report;
-import static io.farpage.coordinator.rebuild.Reports.seen;
 import static io.farpage.coordinator.rebuild.Reports.space;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -52,31 +53,32 @@ class RebuiltMarksTest {
 
     private static SpaceExtents torn(SpaceExtents space) {
         Torn torn = new Torn("its guest was killed", Instant.EPOCH);
-        return new SpaceExtents(space.space().withTorn(Optional.of(torn)), space.index(), space.extents());
+        return new SpaceExtents(space.space().withTorn(Optional.of(torn)), space.revision(), space.extents());
     }
 
     @Test
-    void shouldKeepTheTornMarkWhenAnyHomeKnowsIt() {
+    void shouldKeepTheTornMarkOfTheHighestRevision() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("b", report("b", List.of(onBandC())));
-        rebuild.report("c", report("c", List.of(torn(onBandC()))));
+        rebuild.report("b", report("b", REVISION, List.of(onBandC())));
+        rebuild.report("c", report("c", REVISION + 10, List.of(torn(onBandC()))));
         rebuild.finish(Set.of());
         assertEquals(
                 "its guest was killed",
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
     }
 
-    private static SpaceExtents sealed(SpaceExtents space, long index, String mark) {
+    private static SpaceExtents sealed(SpaceExtents space, String mark) {
         Encryption encryption = new Encryption("0123456789abcdef", Optional.of(new Encryption.Sealed(mark, "b")));
-        return new SpaceExtents(space.space().withEncryption(Optional.of(encryption)), index, space.extents());
+        return new SpaceExtents(
+                space.space().withEncryption(Optional.of(encryption)), space.revision(), space.extents());
     }
 
     @Test
     void shouldKeepThatASpaceIsEncryptedAndItsLatestMark() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         String latest = "f".repeat(32);
-        rebuild.report("b", report("b", List.of(sealed(onBandC(), 20, latest))));
-        rebuild.report("c", report("c", List.of(sealed(onBandC(), 10, "0".repeat(32)))));
+        rebuild.report("b", report("b", REVISION + 10, List.of(sealed(onBandC(), latest))));
+        rebuild.report("c", report("c", REVISION, List.of(sealed(onBandC(), "0".repeat(32)))));
         rebuild.finish(Set.of());
         assertEquals(
                 latest,
@@ -90,8 +92,19 @@ class RebuiltMarksTest {
     @Test
     void shouldEndTheTornMarkWhenTheNodeThatAttachedByForceSaysSo() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("b", report("b", List.of(torn(space(5, "vm", "b", 0, 8)))));
-        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", "b", 0, 8)));
+        SpaceExtents vm = space(5, "vm", "b", 0, 8);
+        rebuild.report("b", report("b", REVISION, List.of(torn(vm))));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, asOf(REVISION + 10, vm)));
+        rebuild.finish(Set.of());
+        assertTrue(state().space("vm").orElseThrow().torn().isEmpty());
+    }
+
+    /** Home c has not read that a node attached by force, which has detached since. */
+    @Test
+    void shouldNotTakeTheTornMarkOfALowerRevision() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION + 10, List.of(onBandC())));
+        rebuild.report("c", report("c", REVISION, List.of(torn(onBandC()))));
         rebuild.finish(Set.of());
         assertTrue(state().space("vm").orElseThrow().torn().isEmpty());
     }
@@ -104,30 +117,26 @@ class RebuiltMarksTest {
         rebuild.report("b", report("b", List.of(vm)));
         rebuild.report(
                 "a",
-                new NodeReport(
-                        Optional.of(seen(120)),
-                        registration("a"),
-                        Hosted.NOTHING,
+                attached(
+                        "a",
                         List.of(vm),
-                        List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, Optional.of("no home answered"), false)),
-                        List.of(),
-                        List.of()));
+                        List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE, Optional.of("no home answered"), false))));
         rebuild.finish(Set.of());
         assertEquals(
                 "no home answered",
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
     }
 
-    private static SpaceExtents withNodes(SpaceExtents space, long index, String... nodes) {
+    private static SpaceExtents withNodes(SpaceExtents space, String... nodes) {
         Optional<List<String>> list = nodes.length == 0 ? Optional.empty() : Optional.of(List.of(nodes));
-        return new SpaceExtents(space.space().withNodes(list), index, space.extents());
+        return new SpaceExtents(space.space().withNodes(list), space.revision(), space.extents());
     }
 
     @Test
     void shouldKeepTheLatestListOfNodesThatMayAttachASpace() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("b", report("b", List.of(withNodes(onBandC(), 20, "b"))));
-        rebuild.report("c", report("c", List.of(withNodes(onBandC(), 10, "a", "c"))));
+        rebuild.report("b", report("b", REVISION + 10, List.of(withNodes(onBandC(), "b"))));
+        rebuild.report("c", report("c", REVISION, List.of(withNodes(onBandC(), "a", "c"))));
         rebuild.finish(Set.of());
         assertEquals(Optional.of(List.of("b")), state().space("vm").flatMap(Space::nodes));
     }
@@ -137,23 +146,18 @@ class RebuiltMarksTest {
     void shouldKeepTheIdThatHomesKnowOfAnAttachment() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Incarnation a = registration("a").incarnation();
-        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 8, 1)));
-        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 9, 1)));
+        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 48, 1)));
+        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 49, 1)));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, onBandC()));
         rebuild.finish(Set.of());
         assertEquals(
-                List.of(new Attachment(5, "a", a, AttachMode.EXCLUSIVE, 9)),
+                List.of(new Attachment(5, "a", a, AttachMode.EXCLUSIVE, 49)),
                 List.copyOf(state().attachments().values()));
+        assertTrue(state().index() >= 49, "the id of the next attachment is the index of its event");
     }
 
     private static NodeReport knowing(String home, HostedAttachment attachment) {
-        return new NodeReport(
-                Optional.of(seen(100)),
-                registration(home),
-                new Hosted(100, List.of(onBandC()), List.of(), List.of(attachment), List.of(), List.of()),
-                List.of(),
-                List.of(),
-                List.of(),
-                List.of());
+        return report(
+                home, new Hosted(REVISION, List.of(onBandC()), List.of(), List.of(attachment), List.of(), List.of()));
     }
 }

@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -18,10 +19,12 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** Reports of nodes: a has incarnation 1, b 2, c 3; each exports 64 pages. */
+/** Reports of nodes as of revision 100: a has incarnation 1, b 2, c 3; each exports 64 pages. */
 final class Reports {
 
     static final int PAGE = 4096;
+    static final long REVISION = 100;
+    static final long INDEX = 40;
     static final String CLUSTER = "0123456789abcdef0123456789abcdef";
 
     private Reports() {}
@@ -37,11 +40,18 @@ final class Reports {
     static SpaceExtents space(long id, String name, Extent... extents) {
         long pages = List.of(extents).stream().mapToLong(Extent::count).sum();
         return new SpaceExtents(
-                new Space(id, name, pages * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false), 10, List.of(extents));
+                new Space(id, name, pages * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false),
+                REVISION,
+                List.of(extents));
     }
 
     static SpaceExtents space(long id, String name, String node, long firstFrame, long count) {
         return space(id, name, new Extent(0, count, List.of(home(node, firstFrame)), ExtentState.OK));
+    }
+
+    /** A space as it is at another revision than {@link #REVISION}. */
+    static SpaceExtents asOf(long revision, SpaceExtents space) {
+        return new SpaceExtents(space.space(), revision, space.extents());
     }
 
     static String seen(long revision) {
@@ -49,25 +59,48 @@ final class Reports {
     }
 
     static NodeReport report(String node, List<SpaceExtents> hosted) {
+        return report(node, REVISION, hosted);
+    }
+
+    /** The report of a home that was given its document at a revision. */
+    static NodeReport report(String node, long revision, List<SpaceExtents> hosted) {
+        return report(
+                node,
+                new Hosted(
+                        revision,
+                        hosted.stream().map(space -> asOf(revision, space)).toList(),
+                        List.of()));
+    }
+
+    static NodeReport report(String node, Hosted hosted, Release... released) {
         return new NodeReport(
-                Optional.of(seen(100)),
+                Optional.of(seen(hosted.revision())),
+                INDEX,
                 registration(node),
-                new Hosted(100, hosted, List.of(), List.of(), List.of(), List.of()),
+                hosted,
                 List.of(),
                 List.of(),
-                List.of(),
+                List.of(released),
                 List.of());
     }
 
     static NodeReport attached(String node, AttachMode mode, SpaceExtents... spaces) {
-        return new NodeReport(
-                Optional.of(seen(120)),
-                registration(node),
-                Hosted.NOTHING,
+        return attached(
+                node,
                 List.of(spaces),
                 List.of(spaces).stream()
-                        .map(space -> new NodeReport.Held(space.space().id(), mode, Optional.empty(), false))
-                        .toList(),
+                        .map(space -> new NodeReport.Held(space.space().id(), mode))
+                        .toList());
+    }
+
+    static NodeReport attached(String node, List<SpaceExtents> spaces, List<NodeReport.Held> attachments) {
+        return new NodeReport(
+                Optional.of(seen(120)),
+                INDEX,
+                registration(node),
+                Hosted.NOTHING,
+                spaces,
+                attachments,
                 List.of(),
                 List.of());
     }

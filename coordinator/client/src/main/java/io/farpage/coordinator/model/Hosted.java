@@ -8,7 +8,7 @@ import java.util.List;
  * whole and keeps it, so that a coordinator can be rebuilt.
  *
  * @param revision of the state that this was read from; what a node reads later is of the same revision or a later one
- * @param spaces that have at least one extent there, each with all its extents
+ * @param spaces that have at least one extent there, each with all its extents and as of the same revision
  * @param fences incarnations of other nodes to be cut off, and those that are and must stay so
  * @param attachments to these spaces, of all nodes: the node grants each access to the space, and to no other
  * @param pulls of extents there, or to there: a home grants reads of the extent to the node that pulls, and that node

@@ -8,6 +8,7 @@ import java.util.Optional;
  * All that an agent knows of the cluster, the body of {@code PUT /rebuild/nodes/{id}}.
  *
  * @param seen the newest state that any answer carried; empty if the agent has never joined
+ * @param index of the last event that the agent has taken into account; 0 if it has read none
  * @param registration what the agent registers with
  * @param hosted what it does as a home, with the fences acknowledged that it has carried out
  * @param attached the spaces that it works with, each with all its extents
@@ -17,6 +18,7 @@ import java.util.Optional;
  */
 public record NodeReport(
         Optional<String> seen,
+        @JsonProperty(required = true) long index,
         @JsonProperty(required = true) Registration registration,
         @JsonProperty(required = true) Hosted hosted,
         @JsonProperty(required = true) List<SpaceExtents> attached,

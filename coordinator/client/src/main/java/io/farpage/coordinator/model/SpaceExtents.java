@@ -7,15 +7,15 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Where all pages of a space live.
+ * A space with all its extents, as of one revision.
  *
  * @param space which
- * @param index of the last event that this takes into account
+ * @param revision of the state that this was read from: of two, the one of the higher revision is the later one
  * @param extents in the order of their pages, without gaps
  */
 public record SpaceExtents(
         @JsonProperty(required = true) Space space,
-        @JsonProperty(required = true) long index,
+        @JsonProperty(required = true) long revision,
         @JsonProperty(required = true) List<Extent> extents) {
 
     /**

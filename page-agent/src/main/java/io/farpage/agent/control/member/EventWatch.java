@@ -29,7 +29,7 @@ public final class EventWatch implements AutoCloseable {
     private final Supplier<Optional<Set<String>>> peers;
     private final Listener listener;
     private final ControlThread thread;
-    private long index;
+    private volatile long index;
     private boolean missed = true;
 
     /**
@@ -48,6 +48,11 @@ public final class EventWatch implements AutoCloseable {
 
     public void start() {
         thread.start();
+    }
+
+    /** The index of the last event that was read; 0 before the first. Any thread. */
+    public long index() {
+        return index;
     }
 
     private Duration awaitEvents() throws CoordinatorException {

@@ -36,8 +36,10 @@ public final class RebuildReports implements AutoCloseable {
      * @param hosting what it does as a home
      * @param spaces that it is attached to
      * @param superseded incarnations of its peers
+     * @param events that it follows
      */
-    public record Known(Hosting hosting, Spaces spaces, Supplier<List<NodeReport.Superseded>> superseded) {}
+    public record Known(
+            Hosting hosting, Spaces spaces, Supplier<List<NodeReport.Superseded>> superseded, EventWatch events) {}
 
     /** @param registration what the agent registers with */
     public RebuildReports(
@@ -97,6 +99,7 @@ public final class RebuildReports implements AutoCloseable {
         Hosting.Known home = known.hosting().known();
         return new NodeReport(
                 status.joined() ? status.seen().map(Seen::toString) : Optional.empty(),
+                known.events().index(),
                 registration.get(),
                 home.hosted(),
                 held.spaces(),

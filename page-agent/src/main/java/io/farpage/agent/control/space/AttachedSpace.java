@@ -79,7 +79,7 @@ final class AttachedSpace {
      * @return whether they were replaced
      */
     synchronized boolean update(SpaceExtents now) {
-        if (now.index() < extents.index() || revoked.isPresent()) {
+        if (now.revision() < extents.revision() || revoked.isPresent()) {
             return false;
         }
         SpaceMap latest = map(now);
@@ -103,7 +103,7 @@ final class AttachedSpace {
                 of.space().pages(),
                 of.space().pageSize(),
                 of.extents().stream().map(AttachedSpace::extent).toList(),
-                of.index());
+                of.revision());
     }
 
     private static SpaceMap.Extent extent(Extent of) {

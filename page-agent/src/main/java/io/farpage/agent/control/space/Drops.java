@@ -339,7 +339,7 @@ public final class Drops {
                 .filter(extent -> !extent.droppedHomes().isEmpty())
                 .map(ExtentEpoch::of)
                 .toList();
-        boolean settled = writersOf(space).stream().allMatch(writer -> writer.settled >= extents.index());
+        boolean settled = writersOf(space).stream().allMatch(writer -> writer.settled >= extents.revision());
         if (settled) {
             ask(
                     errands,

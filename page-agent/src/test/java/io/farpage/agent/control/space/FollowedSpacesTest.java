@@ -216,14 +216,14 @@ final class FollowedSpacesTest {
         return extent(1, List.of(home("b"), home("c")), List.of(), Optional.of(home("d")));
     }
 
-    private static SpaceExtents space(long id, long index, long epoch) {
-        return with(id, index, extent(epoch, List.of(home("b"), home("c")), List.of(), Optional.empty()));
+    private static SpaceExtents space(long id, long revision, long epoch) {
+        return with(id, revision, extent(epoch, List.of(home("b"), home("c")), List.of(), Optional.empty()));
     }
 
-    private static SpaceExtents with(long id, long index, Extent extent) {
+    private static SpaceExtents with(long id, long revision, Extent extent) {
         Space space =
                 new Space(id, "space" + id, 8L * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false).withReplicas(2);
-        return new SpaceExtents(space, index, List.of(extent));
+        return new SpaceExtents(space, revision, List.of(extent));
     }
 
     private static Attached.Held held(long id, boolean cutOff, SpaceExtents... extents) {

@@ -14,6 +14,7 @@ import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Creation;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
@@ -125,6 +126,19 @@ class RebuiltMarksTest {
         assertEquals(
                 "no home answered",
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
+    }
+
+    /** The creation may be repeated after the rebuild. */
+    @Test
+    void shouldKeepWhichRequestMadeASpace() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        Optional<Creation> creation = Optional.of(new Creation("k-1", "0".repeat(32)));
+        SpaceExtents vm = space(5, "vm", "b", 0, 8);
+        rebuild.report(
+                "b",
+                report("b", List.of(new SpaceExtents(vm.space().withCreation(creation), vm.revision(), vm.extents()))));
+        rebuild.finish(Set.of());
+        assertEquals(creation, state().space("vm").flatMap(Space::creation));
     }
 
     private static SpaceExtents withNodes(SpaceExtents space, String... nodes) {

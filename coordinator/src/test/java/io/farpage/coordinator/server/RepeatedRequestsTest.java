@@ -189,18 +189,6 @@ class RepeatedRequestsTest {
         assertTrue(running.client.space("vm1").orElseThrow().id() > first);
     }
 
-    /** A coordinator that is older than keys refuses a report with a field that it does not know. */
-    @Test
-    void shouldLeaveCreationKeyOutOfExtentsAndHostedDocument() throws Exception {
-        create("{\"name\":\"vm1\",\"sizeBytes\":4096}", "\"k-1\"");
-        assertTrue(running.send("GET", "/api/v1/spaces/vm1", "").body().contains("k-1"));
-        for (String path : List.of("/api/v1/spaces/vm1/extents", "/api/v1/nodes/a/hosted")) {
-            HttpResponse<String> answer = running.send("GET", path, "");
-            assertTrue(answer.body().contains("\"vm1\""), answer.body());
-            assertFalse(answer.body().contains("creation"), answer.body());
-        }
-    }
-
     @Test
     void shouldSendACreationWithTheSameKeyAgainWhenItsAnswerIsLost() throws Exception {
         List<String> keys = new CopyOnWriteArrayList<>();

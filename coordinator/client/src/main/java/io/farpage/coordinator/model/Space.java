@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
  * @param encryption how its pages are sealed; empty if their homes can read them
  * @param nodes the nodes that may attach it; empty if all may
  * @param replicas how many homes each of its extents was given; empty for one
- * @param creation the request that made it; empty if that had no Idempotency-Key, and in what agents keep
+ * @param creation the request that made it; empty if that had no Idempotency-Key
  */
 public record Space(
         @JsonProperty(required = true) long id,

@@ -3,7 +3,6 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -18,12 +17,8 @@ public record SpaceExtents(
         @JsonProperty(required = true) long revision,
         @JsonProperty(required = true) List<Extent> extents) {
 
-    /**
-     * Copies the extents, and leaves out which request made the space: agents report what they were given here to a
-     * coordinator that is rebuilt, and one that is older than that field refuses it.
-     */
+    /** Copies the extents. */
     public SpaceExtents {
-        space = space.withCreation(Optional.empty());
         extents = List.copyOf(extents);
     }
 

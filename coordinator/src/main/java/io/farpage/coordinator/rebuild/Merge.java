@@ -137,17 +137,9 @@ final class Merge {
     }
 
     /** Bytes of a pool that a space claims. */
-    private record Range(ExtentHome place, long to, String space) {
-        String node() {
-            return place.node();
-        }
-
-        long from() {
-            return place.offset();
-        }
-
+    private record Range(String node, long from, long to, String space) {
         boolean overlaps(Range other) {
-            return node().equals(other.node()) && from() < other.to && other.from() < to;
+            return node.equals(other.node) && from < other.to && other.from < to;
         }
     }
 
@@ -158,7 +150,8 @@ final class Merge {
                 .flatMap(extent -> extent.places()
                         .filter(this::isCurrent)
                         .map(home -> new Range(
-                                home,
+                                home.node(),
+                                home.offset(),
                                 home.offset() + extent.count() * space.space().pageSize(),
                                 space.space().name())));
     }

@@ -67,13 +67,13 @@ class OutstandingTest {
         create("vm4", "a");
         assertEquals(List.of(key(4)), observed());
         settle(4);
-        with.spaces.allow("vm2", new SpaceNodes(Optional.of(List.of("a"))));
+        with.spaces.allow("vm2", new SpaceNodes(Optional.of(List.of("a"))), Optional.empty());
         assertEquals(List.of(key(2)), observed());
     }
 
     @Test
     void shouldNameSpacesWhoseExtentsHaveChangedOrAreGone() {
-        with.spaces.allow("vm1", new SpaceNodes(Optional.of(List.of("a"))));
+        with.spaces.allow("vm1", new SpaceNodes(Optional.of(List.of("a"))), Optional.empty());
         with.spaces.delete("vm2", false);
         assertEquals(Set.of(key(2)), outstanding.observe(with.ledger.state()));
     }

@@ -5,7 +5,9 @@ import static io.farpage.coordinator.rebuild.Reports.INDEX;
 import static io.farpage.coordinator.rebuild.Reports.PAGE;
 import static io.farpage.coordinator.rebuild.Reports.asOf;
 import static io.farpage.coordinator.rebuild.Reports.attached;
+import static io.farpage.coordinator.rebuild.Reports.held;
 import static io.farpage.coordinator.rebuild.Reports.home;
+import static io.farpage.coordinator.rebuild.Reports.hosted;
 import static io.farpage.coordinator.rebuild.Reports.onBandC;
 import static io.farpage.coordinator.rebuild.Reports.refusal;
 import static io.farpage.coordinator.rebuild.Reports.registration;
@@ -280,7 +282,7 @@ class RebuildTest {
         Release done = new Release(7, 5, new Incarnation(2), 0, 8L * PAGE, true);
         Release pending = new Release(8, 4, new Incarnation(2), 8L * PAGE, 8L * PAGE, true);
         rebuild.report(
-                "b", report("b", new Hosted(100, List.of(space(5, "gone", "b", 0, 8)), List.of(done, pending)), done));
+                "b", report("b", hosted(100, List.of(space(5, "gone", "b", 0, 8)), List.of(done, pending)), done));
         rebuild.finish(Set.of());
         State state = state();
         assertTrue(state.spaces().isEmpty());
@@ -321,7 +323,7 @@ class RebuildTest {
     /** Home c, after it has read that its part of the space with id 5 is released. */
     private static NodeReport releasing(boolean deleted, boolean done) {
         Release release = new Release(9, 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, deleted);
-        Hosted hosted = new Hosted(110, List.of(), List.of(release));
+        Hosted hosted = hosted(110, List.of(), List.of(release));
         return done ? report("c", hosted, release) : report("c", hosted);
     }
 
@@ -491,7 +493,7 @@ class RebuildTest {
     @Test
     void shouldRefuseAnAttachmentToASpaceThatNoReportDescribes() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        NodeReport unknown = attached("a", List.of(), List.of(new NodeReport.Held(5, AttachMode.EXCLUSIVE)));
+        NodeReport unknown = attached("a", List.of(), List.of(held(5, AttachMode.EXCLUSIVE)));
         assertTrue(refusal(() -> rebuild.report("a", unknown))
                 .contains("node 'a' is attached to space 5, which no report describes"));
     }

@@ -66,10 +66,19 @@ final class Reports {
     static NodeReport report(String node, long revision, List<SpaceExtents> hosted) {
         return report(
                 node,
-                new Hosted(
+                hosted(
                         revision,
                         hosted.stream().map(space -> asOf(revision, space)).toList(),
                         List.of()));
+    }
+
+    static Hosted hosted(long revision, List<SpaceExtents> spaces, List<Release> releases) {
+        return new Hosted(revision, spaces, List.of(), List.of(), List.of(), releases);
+    }
+
+    /** An attachment that does not end, to a space that is not torn. */
+    static NodeReport.Held held(long space, AttachMode mode) {
+        return new NodeReport.Held(space, mode, Optional.empty(), false);
     }
 
     static NodeReport report(String node, Hosted hosted, Release... released) {
@@ -89,7 +98,7 @@ final class Reports {
                 node,
                 List.of(spaces),
                 List.of(spaces).stream()
-                        .map(space -> new NodeReport.Held(space.space().id(), mode))
+                        .map(space -> held(space.space().id(), mode))
                         .toList());
     }
 

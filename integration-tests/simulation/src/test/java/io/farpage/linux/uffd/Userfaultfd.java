@@ -38,7 +38,7 @@ public final class Userfaultfd implements PageFaults {
 
     @Override
     public long zeropage(long start, long length) {
-        return kernel.copy(start, 0, length, 0);
+        return kernel.zeropage(start, length);
     }
 
     @Override

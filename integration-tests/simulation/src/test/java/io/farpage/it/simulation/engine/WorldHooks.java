@@ -3,10 +3,12 @@ package io.farpage.it.simulation.engine;
 import io.farpage.coordinator.store.Store;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
 import io.farpage.linux.SharedMemory;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.SystemCall;
 import io.javalin.Javalin;
+import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.http.HttpClient;
@@ -23,8 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("unchecked")
 public final class WorldHooks {
-    private static final long PAGE = 4096;
-
     private WorldHooks() {}
 
     private static Engine engine() {
@@ -66,8 +66,35 @@ public final class WorldHooks {
         return new SystemCall(0, 0);
     }
 
+    /** Memory that is to be populated can be, and takes room when it is written. */
+    public static SystemCall madvise(long address, long bytes, int advice) {
+        if (advice == Memory.MADV_POPULATE_WRITE) {
+            SparseMemory.mapped(address, bytes);
+            return new SystemCall(0, 0);
+        }
+        return Memory.madvise(address, bytes, advice);
+    }
+
+    public static void copy(MemorySegment from, long offset, MemorySegment to, long at, long bytes) {
+        if (bytes < SparseMemory.LEAST) {
+            MemorySegment.copy(from, offset, to, at, bytes);
+        } else {
+            SparseMemory.copy(from.asSlice(offset, bytes), to.asSlice(at, bytes));
+        }
+    }
+
+    public static MemorySegment fill(MemorySegment range, byte value) {
+        if (value != 0 || range.byteSize() < SparseMemory.LEAST) {
+            return range.fill(value);
+        }
+        SparseMemory.zero(range);
+        return range;
+    }
+
     public static SystemCall pageBytes(int fd) {
-        return Descriptors.isSimulated(fd) ? new SystemCall(PAGE, 0) : SharedMemory.pageBytes(fd);
+        return Descriptors.isSimulated(fd)
+                ? new SystemCall(Descriptors.object(fd, PagedFile.class).pageBytes(), 0)
+                : SharedMemory.pageBytes(fd);
     }
 
     public static void setBlocking(Errno errno, int fd, boolean blocking) {

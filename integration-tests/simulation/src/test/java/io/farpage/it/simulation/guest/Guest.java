@@ -19,17 +19,18 @@ public final class Guest {
     private final Engine engine = Engine.get();
     private final int number = ++numbers;
     private final String space;
-    private final int pages;
+    private final MemoryShape shape;
+    private final int cells;
+    /** By cell, as all that follows. */
     private final long[] truth;
     private final boolean[] lost;
-    /** Pages that a thread gives up at this moment: others leave them alone. */
+    /** Cells that a thread gives up at this moment: others leave them alone. */
     private final boolean[] removing;
 
     private final long[] lastProgress;
     private final int threads;
     private final long pace;
     private IntPredicate mayBeLost = _ -> false;
-    private final int slices;
     private GuestKernel kernel;
     private Node process;
     private String host = "";
@@ -42,25 +43,22 @@ public final class Guest {
      * Counts the hosts that had the space taken away from them: threads of an earlier life store what counts no more.
      */
     private int life;
-    /** Pages that may be found in an earlier version, since the host that stored the latest was cut off. */
+    /** Cells that may be found in an earlier version, since the host that stored the latest was cut off. */
     private final boolean[] unknown;
 
-    /**
-     * @param pace nanoseconds between two operations of a thread, at most; rarely longer
-     * @param slices userfaultfds that its memory is registered with, each a part of it; 1 or 2
-     */
-    public Guest(String space, int pages, int threads, long pace, int slices) {
+    /** @param pace nanoseconds between two operations of a thread, at most; rarely longer */
+    public Guest(String space, MemoryShape shape, int threads, long pace) {
         this.pace = pace;
-        this.slices = slices;
         this.space = space;
-        this.pages = pages;
+        this.shape = shape;
         this.threads = threads;
-        truth = new long[pages];
-        lost = new boolean[pages];
-        removing = new boolean[pages];
-        unknown = new boolean[pages];
+        cells = shape.cells();
+        truth = new long[cells];
+        lost = new boolean[cells];
+        removing = new boolean[cells];
+        unknown = new boolean[cells];
         lastProgress = new long[threads];
-        kernel = new GuestKernel(pages, slices);
+        kernel = new GuestKernel(shape);
         process = engine.running();
     }
 
@@ -68,13 +66,8 @@ public final class Guest {
         return space;
     }
 
-    public int pages() {
-        return pages;
-    }
-
-    /** Userfaultfds. */
-    public int slices() {
-        return slices;
+    public MemoryShape shape() {
+        return shape;
     }
 
     public long operations() {
@@ -107,13 +100,13 @@ public final class Guest {
     public boolean start(String on, Node vmm, Path socket) {
         host = on;
         process = vmm;
-        kernel = new GuestKernel(pages, slices);
+        kernel = new GuestKernel(shape);
         StringJoiner json = new StringJoiner(",", "[", "]");
-        for (int i = 0; i < slices; i++) {
-            long offset = kernel.firstOf(i) * (long) GuestKernel.PAGE;
-            long size = (kernel.firstOf(i + 1) - kernel.firstOf(i)) * (long) GuestKernel.PAGE;
+        for (int i = 0; i < shape.slices(); i++) {
+            long offset = kernel.firstOf(i) * (long) shape.pageBytes();
+            long size = (kernel.firstOf(i + 1) - kernel.firstOf(i)) * (long) shape.pageBytes();
             json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
-                    .formatted(GuestKernel.BASE + offset, size, offset, GuestKernel.PAGE, i));
+                    .formatted(GuestKernel.BASE + offset, size, offset, shape.pageBytes(), i));
         }
         return Handoffs.send(
                 socket,
@@ -147,9 +140,9 @@ public final class Guest {
     /** The space is another host's: whatever the threads of this one store, no page may show it. */
     private void workInVain(GuestKernel own, Random random) {
         while (!own.hasEnded()) {
-            int page = random.nextInt(pages);
-            if (own.touch(page, true)) {
-                own.store(page, STALE);
+            int cell = random.nextInt(cells);
+            if (own.touch(cell, true)) {
+                own.store(cell, STALE);
             }
             engine.pause(engine.between(200, pace));
         }
@@ -176,18 +169,18 @@ public final class Guest {
     }
 
     private void work(int thread, Random random, int current) {
-        int page = random.nextInt(pages);
+        int cell = random.nextInt(cells);
         while (!stopping && current == life) {
             int kind = random.nextInt(16);
-            page = kind < 6
-                    ? (page + 1) % pages
-                    : kind < 10 ? random.nextInt(Math.max(1, pages / 8)) : random.nextInt(pages);
+            cell = kind < 6
+                    ? (cell + 1) % cells
+                    : kind < 10 ? random.nextInt(Math.max(1, cells / 8)) : random.nextInt(cells);
             if (random.nextInt(200) == 0) {
-                remove(page, random, current);
+                remove(cell, random, current);
             } else if (random.nextInt(100) < 40) {
-                store(page, random, current);
+                store(cell, random, current);
             } else {
-                load(page, current);
+                load(cell, current);
             }
             operations++;
             lastProgress[thread] = engine.now();
@@ -195,83 +188,93 @@ public final class Guest {
         }
     }
 
-    private void store(int page, Random random, int current) {
-        if (removing[page]) {
+    private void store(int cell, Random random, int current) {
+        if (removing[cell]) {
             return;
         }
-        if (!kernel.touch(page, true)) {
-            sigbus(page, current);
+        if (!kernel.touch(cell, true)) {
+            sigbus(cell, current);
             return;
         }
-        if (removing[page] || current != life) {
+        if (removing[cell] || current != life) {
             return;
         }
-        unknown[page] = false;
+        unknown[cell] = false;
         // Some pages become zeros again, which are stored without their content.
-        long value = random.nextInt(12) == 0 ? 0 : ((long) number << 56) | ((long) page << 32) | ++versions;
-        kernel.store(page, value);
-        truth[page] = value;
+        long value = random.nextInt(12) == 0 ? 0 : ((long) number << 56) | ((long) cell << 32) | ++versions;
+        kernel.store(cell, value);
+        truth[cell] = value;
     }
 
-    /** Gives pages up, as a balloon does: they are zeros afterwards. While that lasts, they may be either. */
+    /**
+     * Gives cells up, as a balloon does: they are zeros afterwards, but for parts of pages that are not resident. While
+     * that lasts, they may be either.
+     */
     private void remove(int first, Random random, int current) {
         int count = 1 + random.nextInt(Math.min(8, kernel.endOf(first) - first));
-        for (int page = first; page < first + count; page++) {
-            if (removing[page] || lost[page]) {
+        for (int cell = first; cell < first + count; cell++) {
+            if (removing[cell] || lost[cell]) {
                 return;
             }
         }
         java.util.Arrays.fill(removing, first, first + count, true);
-        kernel.remove(first, count);
+        boolean[] zeros = kernel.remove(first, count);
         if (current != life) {
             return;
         }
-        java.util.Arrays.fill(unknown, first, first + count, false);
-        java.util.Arrays.fill(truth, first, first + count, 0);
+        for (int i = 0; i < count; i++) {
+            unknown[first + i] &= !zeros[i];
+            truth[first + i] = zeros[i] ? 0 : truth[first + i];
+        }
         java.util.Arrays.fill(removing, first, first + count, false);
     }
 
-    private void load(int page, int current) {
-        if (!kernel.touch(page, false)) {
-            sigbus(page, current);
+    private void load(int cell, int current) {
+        if (!kernel.touch(cell, false)) {
+            sigbus(cell, current);
             return;
         }
-        if (removing[page] || current != life) {
+        if (removing[cell] || current != life) {
             return;
         }
-        long found = kernel.load(page);
+        long found = kernel.load(cell);
         compared++;
-        if (unknown[page] && isVersionOf(page, found)) {
-            unknown[page] = false;
-            truth[page] = found;
+        if (unknown[cell] && isVersionOf(cell, found)) {
+            unknown[cell] = false;
+            truth[cell] = found;
         }
-        if (found != truth[page]) {
-            engine.fail("guest %s, page %d: %s instead of %s"
-                    .formatted(space, page, describe(found), describe(truth[page])));
+        if (found != truth[cell]) {
+            engine.fail(
+                    "guest %s, %s: %s instead of %s".formatted(space, name(cell), describe(found), describe(truth[cell])));
         }
     }
 
-    private boolean isVersionOf(int page, long value) {
-        return value == 0 || (value != STALE && value >>> 56 == number && (value >> 32 & 0xFF_FFFF) == page);
+    private String name(int cell) {
+        return (shape.isLarge() ? "part %d of ".formatted(cell % shape.cellsPerPage()) : "")
+                + "page %d".formatted(shape.pageOf(cell));
     }
 
-    private static String describe(long value) {
+    private boolean isVersionOf(int cell, long value) {
+        return value == 0 || (value != STALE && value >>> 56 == number && (value >> 32 & 0xFF_FFFF) == cell);
+    }
+
+    private String describe(long value) {
         return value == 0
                 ? "zeros"
                 : value == STALE
                         ? "what a host stored that was cut off"
-                        : "version %d of page %d of guest %d"
-                                .formatted(value & 0xFFFF_FFFFL, value >> 32 & 0xFF_FFFF, value >>> 56);
+                        : "version %d of %s of guest %d"
+                                .formatted(value & 0xFFFF_FFFFL, name((int) (value >> 32 & 0xFF_FFFF)), value >>> 56);
     }
 
-    private void sigbus(int page, int current) {
+    private void sigbus(int cell, int current) {
         if (current != life) {
             return;
         }
-        if (!lost[page] && !mayBeLost.test(page)) {
-            engine.fail("guest %s, page %d is lost, although a home of it lives".formatted(space, page));
+        if (!lost[cell] && !mayBeLost.test(cell)) {
+            engine.fail("guest %s, %s is lost, although a home of it lives".formatted(space, name(cell)));
         }
-        lost[page] = true;
+        lost[cell] = true;
     }
 
     /** The longest time that a thread has been at one operation. */
@@ -294,8 +297,8 @@ public final class Guest {
 
     /** Loads and compares every page; by a thread of its process. */
     public void compareAll() {
-        for (int page = 0; page < pages; page++) {
-            load(page, life);
+        for (int cell = 0; cell < cells; cell++) {
+            load(cell, life);
         }
     }
 

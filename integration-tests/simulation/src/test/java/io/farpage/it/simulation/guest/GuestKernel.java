@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.it.simulation.engine.Descriptors;
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.PagedFile;
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.UffdMessages;
 import io.farpage.linux.uffd.Userfaultfd;
@@ -20,12 +21,15 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The memory of a guest, registered with a userfaultfd for missing and write-protect faults, and the file behind it, as
  * the kernel of the pager's model has them: a page is in the file or not, mapped or not, and protected by a bit that
- * outlives its removal. A page holds one number, in its first and last words. Between two calls of the agent guest
- * threads run.
+ * outlives its removal. A cell of a page holds one number, in its first and last words. Between two calls of the agent
+ * guest threads run.
+ *
+ * <p>Large pages are those of hugetlbfs: there is no ZEROPAGE, and COPY returns EEXIST where no hugepage is left.
+ * MADV_REMOVE may give up a part of a page: a page that is in the file has the part filled with zeros, whatever its
+ * protection, and a page that is not in the file stays as it is.
  */
-public final class GuestKernel {
+public final class GuestKernel implements PagedFile {
     static final long BASE = 0x7f00_0000_0000L;
-    static final int PAGE = 4096;
     /** Addresses are those of pools, which stay mapped until the simulation ends. */
     @SuppressWarnings("restricted") // SAFETY: a request is executed after its key, and with it its range, was checked.
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
@@ -33,14 +37,23 @@ public final class GuestKernel {
     private static final long FLAG_WRITE = 1;
     private static final long FLAG_WP = 2;
     private static final long CALL_NANOS = 700;
+    /** The least number of hugepages that a host has for a userfaultfd if they are scarce. */
+    private static final int FEW_PAGES = 48;
 
     private final Engine engine = Engine.get();
+    private final MemoryShape shape;
     private final int pages;
+    private final int pageBytes;
+    /** Pages for which the host has memory. */
+    private final int most;
+
     private final boolean[] cached;
     private final boolean[] mapped;
     private final boolean[] isProtected;
     private final boolean[] poisoned;
+    /** By cell. */
     private final long[] content;
+
     private final List<Faults> slices = new ArrayList<>();
     private boolean ended;
     private final int file;
@@ -79,7 +92,7 @@ public final class GuestKernel {
                         count++,
                         UffdMessages.EVENT_PAGEFAULT,
                         (fault.store ? FLAG_WRITE : 0) | (fault.protection ? FLAG_WRITE | FLAG_WP : 0),
-                        BASE + (long) fault.page * PAGE);
+                        BASE + (long) fault.cell * shape.cellBytes());
             }
             while (count < messages.capacity() && !removals.isEmpty()) {
                 Removal removal = removals.remove();
@@ -88,11 +101,19 @@ public final class GuestKernel {
                         messages,
                         count++,
                         UffdMessages.EVENT_REMOVE,
-                        BASE + (long) removal.first * PAGE,
-                        BASE + (long) (removal.first + removal.count) * PAGE);
+                        BASE + (long) removal.first * shape.cellBytes(),
+                        BASE + (long) (removal.first + removal.count) * shape.cellBytes());
                 LockSupport.unpark(removal.thread);
             }
             return count;
+        }
+
+        /** See {@link Userfaultfd#zeropage}. */
+        public long zeropage(long start, long length) {
+            if (shape.isLarge()) {
+                engine.fail("UFFDIO_ZEROPAGE of a page of hugetlbfs");
+            }
+            return copy(start, 0, length, 0);
         }
 
         /** See {@link Userfaultfd#copy}; from address 0: zeros. */
@@ -102,15 +123,15 @@ public final class GuestKernel {
                 return refusal;
             }
             int first = pageAt(destination);
-            int count = (int) (length / PAGE);
+            int count = pagesOf(length);
             int filled = 0;
             long failure = 0;
             while (filled < count && failure == 0) {
                 int page = first + filled;
-                if (cached[page] || poisoned[page]) {
+                if (cached[page] || poisoned[page] || hasNoMemory()) {
                     failure = -Errno.EEXIST;
                 } else {
-                    content[page] = source == 0 ? 0 : number(source + (long) filled * PAGE);
+                    install(page, source == 0 ? 0 : source + (long) filled * pageBytes);
                     cached[page] = true;
                     mapped[page] = true;
                     isProtected[page] = (mode & Userfaultfd.COPY_MODE_WP) != 0;
@@ -118,7 +139,7 @@ public final class GuestKernel {
                 }
             }
             wakeAll(first, filled);
-            return filled > 0 ? (long) filled * PAGE : failure;
+            return filled > 0 ? (long) filled * pageBytes : failure;
         }
 
         /** See {@link Userfaultfd#continueAt}. */
@@ -127,7 +148,7 @@ public final class GuestKernel {
             if (refusal != 0) {
                 return refusal;
             }
-            long page64 = (start - BASE) / PAGE;
+            long page64 = (start - BASE) / pageBytes;
             if (page64 < 0 || page64 >= pages) {
                 return -Errno.ENOENT;
             }
@@ -166,7 +187,7 @@ public final class GuestKernel {
                 return refusal;
             }
             int first = pageAt(start);
-            int count = (int) (length / PAGE);
+            int count = pagesOf(length);
             Arrays.fill(isProtected, first, first + count, protect);
             if (!protect) {
                 wakeAll(first, count);
@@ -177,7 +198,7 @@ public final class GuestKernel {
         /** See {@link Userfaultfd#wake}. */
         public int wake(long start, long length) {
             engine.call(CALL_NANOS);
-            wakeAll(pageAt(start), (int) (length / PAGE));
+            wakeAll(pageAt(start), pagesOf(length));
             return 0;
         }
 
@@ -191,7 +212,8 @@ public final class GuestKernel {
         private void wakeAll(Deque<Fault> faults, int first, int count, List<Thread> woken) {
             for (Iterator<Fault> all = faults.iterator(); all.hasNext(); ) {
                 Fault fault = all.next();
-                if (fault.page >= first && fault.page < first + count) {
+                int page = shape.pageOf(fault.cell);
+                if (page >= first && page < first + count) {
                     all.remove();
                     fault.woken = true;
                     woken.add(fault.thread);
@@ -201,14 +223,14 @@ public final class GuestKernel {
     }
 
     private static final class Fault {
-        private final int page;
+        private final int cell;
         private final boolean store;
         private final boolean protection;
         private final Thread thread;
         private boolean woken;
 
-        Fault(int page, boolean store, boolean protection) {
-            this.page = page;
+        Fault(int cell, boolean store, boolean protection) {
+            this.cell = cell;
             this.store = store;
             this.protection = protection;
             this.thread = Thread.currentThread();
@@ -227,16 +249,20 @@ public final class GuestKernel {
         }
     }
 
-    /** @param parts userfaultfds */
-    public GuestKernel(int pages, int parts) {
-        this.pages = pages;
+    public GuestKernel(MemoryShape shape) {
+        this.shape = shape;
+        pages = shape.pages();
+        pageBytes = shape.pageBytes();
+        most = shape.isLarge() && engine.oneIn(2)
+                ? shape.slices() * (FEW_PAGES + engine.random().nextInt(FEW_PAGES))
+                : pages;
         cached = new boolean[pages];
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
         poisoned = new boolean[pages];
-        content = new long[pages];
-        for (int i = 0; i < parts; i++) {
-            slices.add(new Faults(i * (pages / parts)));
+        content = new long[shape.cells()];
+        for (int i = 0; i < shape.slices(); i++) {
+            slices.add(new Faults(i * (pages / shape.slices())));
         }
         file = Descriptors.open(this, () -> false);
     }
@@ -253,12 +279,13 @@ public final class GuestKernel {
         return slice == slices.size() ? pages : slices.get(slice).first;
     }
 
-    /** The page behind the slice of a page. */
-    int endOf(int page) {
-        return firstOf(slices.indexOf(of(page)) + 1);
+    /** The cell behind the slice of a cell. */
+    int endOf(int cell) {
+        return firstOf(slices.indexOf(of(cell)) + 1) * shape.cellsPerPage();
     }
 
-    private Faults of(int page) {
+    private Faults of(int cell) {
+        int page = shape.pageOf(cell);
         Faults found = slices.getFirst();
         for (Faults slice : slices) {
             found = slice.first <= page ? slice : found;
@@ -277,19 +304,20 @@ public final class GuestKernel {
 
     // ---- the guest's side
 
-    /** Touches a page, and waits until it may. False: SIGBUS. */
-    boolean touch(int page, boolean store) {
+    /** Touches a cell, and waits until it may. False: SIGBUS. */
+    boolean touch(int cell, boolean store) {
+        int page = shape.pageOf(cell);
         while (true) {
             if (poisoned[page]) {
                 return false;
             }
             if (!mapped[page] && !cached[page]) {
-                await(new Fault(page, store, false));
+                await(new Fault(cell, store, false));
                 continue;
             }
             mapped[page] = true;
             if (store && isProtected[page]) {
-                await(new Fault(page, true, true));
+                await(new Fault(cell, true, true));
                 continue;
             }
             return true;
@@ -297,7 +325,7 @@ public final class GuestKernel {
     }
 
     private void await(Fault fault) {
-        Faults slice = of(fault.page);
+        Faults slice = of(fault.cell);
         slice.unread.add(fault);
         Descriptors.changed(slice.fd);
         while (!fault.woken) {
@@ -305,16 +333,20 @@ public final class GuestKernel {
         }
     }
 
-    long load(int page) {
-        return content[page];
+    long load(int cell) {
+        return content[cell];
     }
 
-    void store(int page, long value) {
-        content[page] = value;
+    void store(int cell, long value) {
+        content[cell] = value;
     }
 
-    /** madvise(MADV_REMOVE): announces it, waits until the agent has read that, and removes the pages. */
-    void remove(int first, int count) {
+    /**
+     * madvise(MADV_REMOVE): announces it, waits until the agent has read that, and removes the cells.
+     *
+     * @return which of them are zeros now; the others are parts of pages that are not resident
+     */
+    boolean[] remove(int first, int count) {
         Removal removal = new Removal(first, count);
         Faults slice = of(first);
         slice.changing++;
@@ -325,9 +357,23 @@ public final class GuestKernel {
         }
         slice.changing--;
         engine.pause(engine.between(0, 100_000));
-        for (int page = first; page < first + count; page++) {
-            zap(page);
+        return removed(first, count);
+    }
+
+    private boolean[] removed(int first, int count) {
+        boolean[] zeros = new boolean[count];
+        int each = shape.cellsPerPage();
+        for (int cell = first; cell < first + count; cell++) {
+            int page = shape.pageOf(cell);
+            boolean isWhole = page * each >= first && (page + 1) * each <= first + count;
+            zeros[cell - first] = isWhole || cached[page];
+            if (isWhole) {
+                zap(page);
+            } else if (cached[page]) {
+                content[cell] = 0;
+            }
         }
+        return zeros;
     }
 
     /** The VMM's process ends, and with it its memory; the file stays, for it is the agent's, too. */
@@ -349,18 +395,34 @@ public final class GuestKernel {
         cached[page] = false;
         mapped[page] = false;
         poisoned[page] = false;
-        content[page] = 0;
+        Arrays.fill(content, page * shape.cellsPerPage(), (page + 1) * shape.cellsPerPage(), 0);
     }
 
     // ---- the agent's side
 
     /** Bytes of the memory file. */
     public long length() {
-        return (long) pages * PAGE;
+        return shape.bytes();
     }
 
-    private static int pageAt(long address) {
-        return (int) ((address - BASE) / PAGE);
+    @Override
+    public int pageBytes() {
+        return pageBytes;
+    }
+
+    private int pageAt(long address) {
+        return (int) ((address - BASE) / pageBytes);
+    }
+
+    private int pagesOf(long length) {
+        if (length % pageBytes != 0) {
+            engine.fail("%d bytes are not pages of %d".formatted(length, pageBytes));
+        }
+        return (int) (length / pageBytes);
+    }
+
+    private boolean hasNoMemory() {
+        return most < pages && resident() >= most;
     }
 
     private static void put(UffdMessages to, int index, int event, long first, long second) {
@@ -370,9 +432,17 @@ public final class GuestKernel {
         ALL.set(JAVA_LONG, at + 16, second);
     }
 
+    /** Fills a page with what is at an address; 0: with zeros. */
+    private void install(int page, long address) {
+        int first = page * shape.cellsPerPage();
+        for (int i = 0; i < shape.cellsPerPage(); i++) {
+            content[first + i] = address == 0 ? 0 : number(address + (long) i * shape.cellBytes());
+        }
+    }
+
     private long number(long address) {
         long first = ALL.get(JAVA_LONG, address);
-        long last = ALL.get(JAVA_LONG, address + PAGE - Long.BYTES);
+        long last = ALL.get(JAVA_LONG, address + shape.cellBytes() - Long.BYTES);
         if (first != last) {
             engine.fail("a page is installed whose parts are of different versions: %x and %x".formatted(first, last));
         }
@@ -382,22 +452,28 @@ public final class GuestKernel {
     /** See {@link io.farpage.linux.uffd.GuestFile#read}. */
     public long readFile(long offset, long address, long length) {
         engine.call(CALL_NANOS);
-        int first = (int) (offset / PAGE);
-        int count = (int) Math.min(length / PAGE, pages - first);
+        int first = (int) (offset / pageBytes);
+        int count = (int) Math.min(length / pageBytes, pages - first);
         for (int i = 0; i < count; i++) {
-            long value = cached[first + i] ? content[first + i] : 0;
-            long at = address + (long) i * PAGE;
-            ALL.asSlice(at, PAGE).fill((byte) 0);
-            ALL.set(JAVA_LONG, at, value);
-            ALL.set(JAVA_LONG, at + PAGE - Long.BYTES, value);
+            write(first + i, address + (long) i * pageBytes);
         }
-        return (long) count * PAGE;
+        return (long) count * pageBytes;
+    }
+
+    private void write(int page, long address) {
+        ALL.asSlice(address, pageBytes).fill((byte) 0);
+        for (int i = 0; i < shape.cellsPerPage(); i++) {
+            long value = cached[page] ? content[page * shape.cellsPerPage() + i] : 0;
+            long at = address + (long) i * shape.cellBytes();
+            ALL.set(JAVA_LONG, at, value);
+            ALL.set(JAVA_LONG, at + shape.cellBytes() - Long.BYTES, value);
+        }
     }
 
     /** See {@link io.farpage.linux.uffd.GuestFile#punchHole}. */
     public int punchHole(long offset, long length) {
         engine.call(CALL_NANOS);
-        for (int page = (int) (offset / PAGE); page < (offset + length) / PAGE; page++) {
+        for (int page = (int) (offset / pageBytes); page < (offset + length) / pageBytes; page++) {
             zap(page);
         }
         return 0;
@@ -405,11 +481,11 @@ public final class GuestKernel {
 
     /** SEEK_DATA and SEEK_HOLE (lseek(2)). */
     public long seek(long offset, boolean data) {
-        for (int page = (int) (offset / PAGE); page < pages; page++) {
+        for (int page = (int) (offset / pageBytes); page < pages; page++) {
             if (cached[page] == data) {
-                return (long) page * PAGE;
+                return (long) page * pageBytes;
             }
         }
-        return data ? -Errno.ENXIO : (long) pages * PAGE;
+        return data ? -Errno.ENXIO : length();
     }
 }

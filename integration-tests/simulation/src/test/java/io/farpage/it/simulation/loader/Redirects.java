@@ -9,6 +9,8 @@ import java.util.Optional;
 /** Which calls go to the engine, and which methods of the main code are replaced. */
 final class Redirects {
     private static final Map<String, Call> CALLS = new HashMap<>();
+    private static final String OF_RANGES =
+            "(Ljava/lang/foreign/MemorySegment;JLjava/lang/foreign/MemorySegment;JJ)";
     private static final Map<String, Stub> STUBS = new HashMap<>();
 
     /** A call that goes to a static method with the same parameters, after the receiver if there is one. */
@@ -102,7 +104,9 @@ final class Redirects {
         call(to, "java/net/http/HttpClient", "newBuilder", "httpClient");
         methods(to, "io.javalin.Javalin", "start", "stop");
         methods(to, "java.nio.channels.FileChannel", "force");
-        calls(to, "io/farpage/linux/Memory", "mlock");
+        calls(to, "io/farpage/linux/Memory", "mlock", "madvise");
+        methods(to, "java.lang.foreign.MemorySegment", "fill");
+        CALLS.put("java/lang/foreign/MemorySegment.copy" + OF_RANGES, new Call(to, "copy", to, Optional.empty()));
         calls(to, "io/farpage/linux/SharedMemory", "pageBytes");
         calls(to, "io/farpage/linux/Sockets", "setBlocking");
         call(to, "io/farpage/linux/FileIo", "close", "closeDescriptor");
@@ -171,7 +175,7 @@ final class Redirects {
     static Optional<Call> call(String owner, String name, MethodTypeDesc type) {
         String key = owner + "." + name;
         Call call = CALLS.get(key);
-        if (call == null && type.parameterCount() == 2) {
+        if (call == null) {
             String descriptor = type.descriptorString();
             call = CALLS.get(key + descriptor.substring(0, descriptor.indexOf(')') + 1));
         }

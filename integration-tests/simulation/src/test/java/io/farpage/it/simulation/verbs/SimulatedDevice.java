@@ -2,6 +2,7 @@ package io.farpage.it.simulation.verbs;
 
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.engine.SparseMemory;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.CompletionChannel;
@@ -14,7 +15,6 @@ import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.PortState;
 import io.farpage.verbs.ProtectionDomain;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -30,7 +30,6 @@ final class SimulatedDevice implements Device {
     private static final int PORT = 18515;
     private static final int PAGE = 4096;
     private static final int PSN_MASK = 0xFF_FFFF;
-    private static final MemorySegment ZEROS = Arena.ofAuto().allocate(1 << 20);
 
     private final String name;
     private final Fabric fabric;
@@ -61,14 +60,8 @@ final class SimulatedDevice implements Device {
 
         @Override
         public long firstByteOf(long offset, long length) {
-            for (long at = offset; at < offset + length; at += ZEROS.byteSize()) {
-                long part = Math.min(ZEROS.byteSize(), offset + length - at);
-                long found = memory.asSlice(at, part).mismatch(ZEROS.asSlice(0, part));
-                if (found >= 0) {
-                    return at + found;
-                }
-            }
-            return -1;
+            long found = SparseMemory.firstByte(memory.asSlice(offset, length), 0);
+            return found < length ? offset + found : -1;
         }
 
         @Override

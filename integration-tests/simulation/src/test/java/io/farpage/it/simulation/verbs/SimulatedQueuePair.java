@@ -1,8 +1,7 @@
 package io.farpage.it.simulation.verbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-
 import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.SparseMemory;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.IllegalTransitionException;
 import io.farpage.verbs.LinkSecret;
@@ -36,6 +35,10 @@ final class SimulatedQueuePair implements QueuePair {
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private static final long NOT_READY_NANOS = 1_000_000;
+    /** What requests for small pages have at most, which travel as fast as those for one. */
+    private static final int QUICK_BYTES = 256 << 10;
+
+    private static final int BYTES_PER_NANO = 8;
 
     private final SimulatedDevice device;
     private final SimulatedDomain domain;
@@ -62,7 +65,7 @@ final class SimulatedQueuePair implements QueuePair {
         private final long address;
         private final int rkey;
         private final boolean signaled;
-        private byte[] data = new byte[0];
+        private SparseMemory.Content data = new SparseMemory.Content(0, List.of());
         private boolean answered;
         private WcStatus answer = WcStatus.SUCCESS;
 
@@ -215,7 +218,7 @@ final class SimulatedQueuePair implements QueuePair {
     private void send(Request request) {
         Engine engine = Engine.get();
         if (request.write) {
-            request.data = ALL.asSlice(request.local, request.length).toArray(JAVA_BYTE);
+            request.data = SparseMemory.read(ALL.asSlice(request.local, request.length));
         }
         int sentIn = generation;
         long timeout =
@@ -223,8 +226,15 @@ final class SimulatedQueuePair implements QueuePair {
         engine.after(timeout, null, () -> expire(request, sentIn));
         lastArrival = Math.max(
                 lastArrival + 300,
-                engine.now() + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow())));
+                engine.now()
+                        + device.fabric().delay(device.node().address(), addressOf(remote.orElseThrow()))
+                        + nanosOf(request));
         travel(request, sentIn, lastArrival);
+    }
+
+    /** A page of 2 MiB takes a while. */
+    private static long nanosOf(Request request) {
+        return Math.max(0, request.length - QUICK_BYTES) / BYTES_PER_NANO;
     }
 
     private void expire(Request request, int sentIn) {
@@ -327,9 +337,9 @@ final class SimulatedQueuePair implements QueuePair {
         }
         device.fabric().carried();
         if (request.write) {
-            MemorySegment.copy(request.data, 0, ALL, JAVA_BYTE, request.address, request.length);
+            SparseMemory.write(request.data, ALL.asSlice(request.address, request.length));
         } else {
-            request.data = ALL.asSlice(request.address, request.length).toArray(JAVA_BYTE);
+            request.data = SparseMemory.read(ALL.asSlice(request.address, request.length));
         }
         sender.answer(request, sentIn, WcStatus.SUCCESS, own);
     }
@@ -362,7 +372,7 @@ final class SimulatedQueuePair implements QueuePair {
             }
             posted.remove();
             if (!request.write) {
-                MemorySegment.copy(request.data, 0, ALL, JAVA_BYTE, request.local, request.length);
+                SparseMemory.write(request.data, ALL.asSlice(request.local, request.length));
             }
             if (request.signaled) {
                 completions.add(this, request.wrId, WcStatus.SUCCESS, opcode(request), request.length);

@@ -3,6 +3,7 @@ package io.farpage.it.simulation.world;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.guest.Guest;
+import io.farpage.it.simulation.guest.MemoryShape;
 
 /**
  * Guests that come and go on one host: each in a space of its own, which is deleted afterwards, so that frames pass
@@ -43,9 +44,11 @@ final class Churn {
     }
 
     private void live(String space) throws Exception {
-        int pages = 192 + 32 * engine.random().nextInt(6);
-        Guest guest = new Guest(
-                space, pages, 2, scenario.variant().pace(), 1 + engine.random().nextInt(2));
+        MemoryShape shape = scenario.variant().has(Variant.LARGE) && engine.oneIn(2)
+                ? scenario.large(1)
+                : MemoryShape.small(
+                        192 + 32 * engine.random().nextInt(6), 1 + engine.random().nextInt(2));
+        Guest guest = new Guest(space, shape, 2, scenario.variant().pace());
         scenario.attach(guest, scenario.anyHost(), scenario.fields(guest, engine.oneIn(4) ? 3 : 2));
         run(guest);
         while (engine.oneIn(2) && !stopping) {

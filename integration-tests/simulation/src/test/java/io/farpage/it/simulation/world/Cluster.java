@@ -36,6 +36,9 @@ final class Cluster {
 
     private static final int PORT = 7400;
 
+    /** How much larger guests with large pages are. */
+    private static final int LARGE_TIMES = 128;
+
     private final Engine engine = Engine.get();
     private final Path directory;
     private final Variant variant;
@@ -259,8 +262,9 @@ final class Cluster {
         settings.put("coordinator.url", urls().stream().map(URI::toString).collect(Collectors.joining(",")));
         settings.put("api.socket", directory.resolve(host.id + starts + ".sock").toString());
         settings.put("audit.file", "off");
-        settings.put("pool.exported", "8MiB");
-        settings.put("pool.staging", "2MiB");
+        boolean isLarge = variant.has(Variant.LARGE);
+        settings.put("pool.exported", isLarge ? "1536MiB" : "8MiB");
+        settings.put("pool.staging", isLarge ? "64MiB" : "2MiB");
         settings.put("pool.hugepages", "off");
         settings.put("pool.lock", "prefer");
         settings.put("tcp.address", host.address);
@@ -268,7 +272,8 @@ final class Cluster {
         settings.put("shard.idle", "block");
         settings.put("shard.realtime_priority", "0");
         settings.put("link.max", "8");
-        settings.put("mirror.repair_rate", Long.toString(variant.repairRate()));
+        settings.put(
+                "mirror.repair_rate", Long.toString(isLarge ? LARGE_TIMES * variant.repairRate() : variant.repairRate()));
         if (variant.has(Variant.REBALANCE)) {
             // With four nodes too few domains would be left for three homes beside the guest's own node.
             settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);

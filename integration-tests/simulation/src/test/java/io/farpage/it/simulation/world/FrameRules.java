@@ -38,6 +38,8 @@ final class FrameRules {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     /** The ids of encrypted spaces. */
     private final Set<Long> encrypted = new HashSet<>();
+    /** Of a page of each space. */
+    private final Map<Long, Integer> pageBytes = new HashMap<>();
     /** The pool that each node is registered with. */
     private final Map<String, String> pools = new HashMap<>();
     /** Nodes whose leases have run out. */
@@ -72,10 +74,7 @@ final class FrameRules {
             } else if (row.table() == Table.NODES) {
                 row.after().ifPresent(this::isNode);
             } else if (row.table() == Table.SPACES) {
-                row.after()
-                        .map(text -> Json.LENIENT.readValue(text, Space.class))
-                        .filter(space -> space.encryption().isPresent())
-                        .ifPresent(space -> encrypted.add(space.id()));
+                row.after().ifPresent(this::isSpace);
             }
             if (row.table() == Table.EXTENTS || row.table() == Table.RELEASES) {
                 last.put(row.table() + " " + row.key(), row);
@@ -110,6 +109,14 @@ final class FrameRules {
         all().filter(claim -> encrypted.contains(claim.space())).forEach(this::isSealed);
     }
 
+    private void isSpace(String text) {
+        Space space = Json.LENIENT.readValue(text, Space.class);
+        pageBytes.put(space.id(), space.pageSize());
+        if (space.encryption().isPresent()) {
+            encrypted.add(space.id());
+        }
+    }
+
     private void isNode(String text) {
         Node node = Json.LENIENT.readValue(text, Node.class);
         pools.put(node.id(), node.poolId().toString());
@@ -124,7 +131,7 @@ final class FrameRules {
         return claims.values().stream().flatMap(List::stream);
     }
 
-    private static List<Claim> claims(Replaced row, String text) {
+    private List<Claim> claims(Replaced row, String text) {
         if (row.table() == Table.RELEASES) {
             Release release = Json.LENIENT.readValue(text, Release.class);
             return List.of(new Claim(
@@ -135,9 +142,10 @@ final class FrameRules {
                     release.space()));
         }
         Extent extent = extent(text);
+        long length = extent.count() * pageBytes.get(space(row));
         return extent.places()
                 .map(home -> new Claim(
-                        home.node(), home.incarnation().toString(), home.offset(), extent.count() * 4096, space(row)))
+                        home.node(), home.incarnation().toString(), home.offset(), length, space(row)))
                 .toList();
     }
 

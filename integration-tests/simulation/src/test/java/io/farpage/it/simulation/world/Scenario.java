@@ -9,8 +9,10 @@ import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
+import io.farpage.it.simulation.engine.SparseMemory;
 import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.GuestKernel;
+import io.farpage.it.simulation.guest.MemoryShape;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -92,6 +94,7 @@ public final class Scenario {
         long began = engine.now();
         engine.run(began + (long) (Double.parseDouble(options.getOrDefault("until", "100000")) * SECOND));
         Keepers.endAll();
+        SparseMemory.endAll();
         return made[0] == null
                 ? Map.of(
                         "failure",
@@ -151,8 +154,10 @@ public final class Scenario {
             fragment();
         }
         for (int i = 1; i <= 2; i++) {
-            Guest guest =
-                    new Guest("g" + i, 288 + 32 * engine.random().nextInt(4), variant.threads(), variant.pace(), i);
+            MemoryShape shape = variant.has(Variant.LARGE) && (i == 1 || engine.oneIn(2))
+                    ? large(i)
+                    : MemoryShape.small(288 + 32 * engine.random().nextInt(4), i);
+            Guest guest = new Guest("g" + i, shape, variant.threads(), variant.pace());
             guests.add(guest);
             attach(guest, anyHost(), fields(guest, 2));
             guest.run();
@@ -232,15 +237,24 @@ public final class Scenario {
 
     /** What an agent is asked for a new guest. */
     String fields(Guest guest, int replicas) {
-        if (variant.has(Variant.ENCRYPTED) && engine.oneIn(2)) {
+        MemoryShape shape = guest.shape();
+        // To seal large pages takes long, without the second compiler.
+        if (variant.has(Variant.ENCRYPTED) && !shape.isLarge() && engine.oneIn(2)) {
             encrypted.add(guest);
         }
-        return "\"sizeBytes\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s"
-                .formatted(guest.pages() * 4096L, replicas, localBytes(guest), encrypted.contains(guest));
+        return "\"sizeBytes\":%d,\"pageSize\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s"
+                .formatted(shape.bytes(), shape.pageBytes(), replicas, localBytes(guest), encrypted.contains(guest));
     }
 
     private long localBytes(Guest guest) {
-        return (64L * guest.slices() + variant.localPages()) * 4096;
+        MemoryShape shape = guest.shape();
+        int more = shape.isLarge() ? variant.localPages() / 8 : variant.localPages();
+        return (64L * shape.slices() + more) * shape.pageBytes();
+    }
+
+    /** A memory of large pages, as few as can be evicted. */
+    MemoryShape large(int slices) {
+        return MemoryShape.large(slices * (80 + 16 * engine.random().nextInt(3)), slices);
     }
 
     String anyHost() {

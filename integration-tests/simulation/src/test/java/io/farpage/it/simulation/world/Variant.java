@@ -66,7 +66,10 @@ record Variant(
     /** Two coordinators share a store, and one of them leads; so it is not lost, and never rebuilt. */
     static final String PAIR = "pair";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR);
+    /** Some guests have pages of 2 MiB. */
+    static final String LARGE = "large";
+
+    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;

@@ -27,6 +27,9 @@ import java.util.Optional;
  * last one is closed. One thread.
  */
 final class LeftGuest {
+    /** An address at which no guest has memory. */
+    private static final long NOWHERE = 0x10000;
+
     private final long space;
     private final GuestKeeping keeping;
     private final NavigableMap<Integer, Integer> parts;
@@ -208,10 +211,20 @@ final class LeftGuest {
         keeping.hold(space, parts);
     }
 
-    /** Whether its VMM has ended, or never was known. */
+    /** Whether its VMM has ended. */
     boolean isOver() {
         Integer process = parts.get(KeptGuest.PROCESS);
-        return process != null && ProcessFd.hasEnded(process);
+        return process != null
+                ? ProcessFd.hasEnded(process)
+                : parts.tailMap(KeptGuest.USERFAULTFD).values().stream().anyMatch(LeftGuest::isOfEndedProcess);
+    }
+
+    /**
+     * Whether the process that registered its memory with a userfaultfd has ended. An agent that is killed while it
+     * passes descriptors to the keeper has passed the userfaultfds first.
+     */
+    private static boolean isOfEndedProcess(int userfaultfd) {
+        return Userfaultfd.adopt(userfaultfd).continueAt(NOWHERE, GuestRecord.SMALL_PAGE) == -Errno.ESRCH;
     }
 
     /** Gives it up. */

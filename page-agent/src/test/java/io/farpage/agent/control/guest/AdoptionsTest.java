@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.FailingRequests;
@@ -32,7 +33,9 @@ import io.farpage.linux.FileIo;
 import io.farpage.linux.Memory;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.ProcessFd;
+import io.farpage.linux.Sockets;
 import io.farpage.linux.ThreadScheduling;
+import io.farpage.linux.UnixSockets;
 import io.farpage.linux.uffd.MemoryFile;
 import io.farpage.linux.uffd.Userfaultfd;
 import io.farpage.pool.HugepagePolicy;
@@ -44,9 +47,11 @@ import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -241,6 +246,32 @@ final class AdoptionsTest {
     private void awaitServed() {
         Deadlines.await("the pager on the shard", Deadlines.SHORT)
                 .until(() -> loop.shard().doWork() > 0);
+    }
+
+    /** The agent was killed amid the handoff: the keeper has the userfaultfd alone. */
+    @Test
+    void shouldKnowThatVmmHasEndedThoughKeeperNeverGotItsProcess() throws Exception {
+        Errno errno = Errno.create();
+        Path path = directory.resolve("vmm");
+        int listening = Sockets.openUnix(errno);
+        UnixSockets.bind(errno, listening, path);
+        Sockets.listen(errno, listening, 1);
+        Process vmm = UserfaultfdOwner.start(path);
+        int connection = Sockets.accept(errno, listening, 0);
+        int passed = UnixSockets.receive(errno, connection, Arena.ofAuto().allocate(1), 1)
+                .descriptors()
+                .getFirst();
+        LeftGuest guest = LeftGuest.of(
+                space + 1,
+                new GuestKeeping("g", SUCCESSOR, Optional.of(kept)),
+                new TreeMap<>(Map.of(KeptGuest.USERFAULTFD, passed)));
+        assertTrue(guest.refusal().isPresent());
+        assertFalse(guest.isOver());
+        vmm.destroyForcibly().waitFor();
+        assertTrue(guest.isOver());
+        guest.close();
+        FileIo.close(errno, connection);
+        FileIo.close(errno, listening);
     }
 
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */

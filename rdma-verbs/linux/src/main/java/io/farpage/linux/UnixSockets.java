@@ -156,6 +156,15 @@ public final class UnixSockets {
         }
     }
 
+    /**
+     * Copies bytes that have arrived, which stay to be received. Descriptors that come with them stay, too.
+     *
+     * @return how many bytes, 0 at the end of the stream, or a negative error number
+     */
+    public static int peek(Errno errno, int fd, MemorySegment into) {
+        return (int) SocketIo.recv(errno, fd, into.address(), into.byteSize(), SocketIo.MSG_PEEK);
+    }
+
     private static long align(int bytes) {
         return (bytes + 7L) & ~7L;
     }

@@ -246,6 +246,7 @@ final class Guest {
                                 use.revocation().orElse("the guest was detached") + " before its VMM came");
                     }
                     Paging admitted = admission.admit(connection.message());
+                    connection.taken();
                     detail = "";
                     listener.handoff(use.map(), connection.peer(), Optional.empty());
                     return admitted;

@@ -4,6 +4,7 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.UnixSockets;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +17,9 @@ import java.util.Optional;
  * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until
  * the message is complete, the connection fails, or its deadline has passed. The descriptor does not block. Used by one
  * thread.
+ *
+ * <p>The last byte of the message stays in the socket until the memory is {@link #taken}. If this process is killed
+ * before, the kernel resets the connection instead of ending it, so the VMM can tell that its memory was not taken.
  */
 final class HandoffConnection implements AutoCloseable {
     private static final int MAX_MESSAGE = 1 << 20;
@@ -81,7 +85,10 @@ final class HandoffConnection implements AutoCloseable {
     /** Reads what has arrived. */
     void read(MemorySegment scratch) {
         for (int i = 0; i < MAX_READS && !isFinished(); i++) {
-            UnixSockets.Received part = UnixSockets.receive(errno, fd, scratch, MAX_DESCRIPTORS);
+            int ahead = UnixSockets.peek(errno, fd, scratch);
+            int count = ahead > 1 ? ahead - 1 : 1;
+            byte last = ahead > 1 ? scratch.get(ValueLayout.JAVA_BYTE, count) : 0;
+            UnixSockets.Received part = UnixSockets.receive(errno, fd, scratch.asSlice(0, count), MAX_DESCRIPTORS);
             if (part.bytes() == -Errno.EAGAIN || part.bytes() == -Errno.EINTR) {
                 return;
             }
@@ -90,6 +97,10 @@ final class HandoffConnection implements AutoCloseable {
                 fail("the connection failed: " + ErrnoName.of(-part.bytes()));
             } else if (part.bytes() > 0) {
                 append(scratch, part.bytes());
+                if (part.bytes() == count && ahead > 1 && !isFinished() && end.endsWith(last)) {
+                    scratch.set(ValueLayout.JAVA_BYTE, 0, last);
+                    append(scratch, 1);
+                }
             } else if (length > 0) {
                 // The sender has closed its side, so the message is complete.
                 complete = true;
@@ -146,11 +157,31 @@ final class HandoffConnection implements AutoCloseable {
         return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, peer.pid());
     }
 
+    /** The memory is served from now on, by a successor if this process is killed. {@link #close} tells the VMM. */
+    void taken() {
+        readRest();
+    }
+
+    /** Reads what is left, since closing would reset the connection otherwise. */
+    private void readRest() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment scratch = arena.allocate(4096);
+            for (int i = 0; i < MAX_READS; i++) {
+                UnixSockets.Received part = UnixSockets.receive(errno, fd, scratch, MAX_DESCRIPTORS);
+                part.descriptors().forEach(stray -> FileIo.close(errno, stray));
+                if (part.bytes() <= 0) {
+                    return;
+                }
+            }
+        }
+    }
+
     /**
      * Tells the VMM why its handoff is refused. If the handoff is accepted, the agent closes the connection without an
      * answer.
      */
     void refuse(String reason) {
+        readRest();
         UnixSockets.send(errno, fd, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
     }
 

@@ -10,6 +10,11 @@ final class JsonEnd {
     private boolean escaped;
     private boolean ended;
 
+    /** Whether the array ends with the next byte, which is not consumed. */
+    boolean endsWith(byte next) {
+        return !inString && depth == 1 && (next == ']' || next == '}');
+    }
+
     /** Consumes the next byte. Returns whether the text ends with it, or has ended before. */
     boolean isAt(byte b) {
         if (ended) {

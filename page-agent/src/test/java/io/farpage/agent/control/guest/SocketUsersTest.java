@@ -110,6 +110,7 @@ final class SocketUsersTest {
                 HandoffConnection.Message message = connection.message();
                 assertEquals("[]", message.json());
                 assertEquals(caller.pid(), message.pid());
+                connection.taken();
             }
             assertEquals("", output(caller));
         }

@@ -5,26 +5,33 @@ import java.util.List;
 
 /** In place of the class of the same name: what a simulated VMM hands over. */
 final class HandoffConnection implements AutoCloseable {
-    private final Handoffs.Message message;
+    private final Handoffs.Connection connection;
 
     record Message(String json, List<Integer> descriptors, int pid) {}
 
-    HandoffConnection(Handoffs.Message message) {
-        this.message = message;
+    HandoffConnection(Handoffs.Connection connection) {
+        this.connection = connection;
     }
 
     HandoffPeer peer() {
-        return new HandoffPeer(message.pid(), 0, 0, "");
+        return new HandoffPeer(connection.message().pid(), 0, 0, "");
     }
 
     Message message() throws HandoffException {
-        return new Message(message.json(), message.descriptors(), message.pid());
+        Handoffs.Message sent = connection.message();
+        return new Message(sent.json(), sent.descriptors(), sent.pid());
+    }
+
+    void taken() {
+        connection.read();
     }
 
     void refuse(String reason) {
-        message.refused(reason);
+        connection.refuse(reason);
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        connection.close();
+    }
 }

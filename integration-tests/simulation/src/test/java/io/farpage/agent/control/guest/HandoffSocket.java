@@ -31,9 +31,9 @@ final class HandoffSocket implements AutoCloseable {
     }
 
     Optional<HandoffConnection> next() {
-        Optional<Handoffs.Message> message = Handoffs.take(path);
-        if (message.isPresent()) {
-            return message.map(HandoffConnection::new);
+        Optional<Handoffs.Connection> connection = Handoffs.take(path);
+        if (connection.isPresent()) {
+            return connection.map(HandoffConnection::new);
         }
         Descriptors.await(new int[] {wake.fd()}, 1, -1);
         var _ = wake.drain(Errno.create());

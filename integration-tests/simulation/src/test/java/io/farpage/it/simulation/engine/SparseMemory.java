@@ -68,8 +68,7 @@ public final class SparseMemory {
         long at = 0;
         for (Part part : content.parts()) {
             zero(to.asSlice(at, part.offset() - at));
-            MemorySegment.copy(
-                    MemorySegment.ofArray(part.bytes()), 0, to, part.offset(), part.bytes().length);
+            MemorySegment.copy(MemorySegment.ofArray(part.bytes()), 0, to, part.offset(), part.bytes().length);
             at = part.offset() + part.bytes().length;
         }
         zero(to.asSlice(at));

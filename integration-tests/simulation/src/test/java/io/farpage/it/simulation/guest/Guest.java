@@ -3,6 +3,7 @@ package io.farpage.it.simulation.guest;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Random;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
@@ -23,6 +24,7 @@ public final class Guest {
     private final int cells;
     /** By cell, as all that follows. */
     private final long[] truth;
+
     private final boolean[] lost;
     /** Cells that a thread gives up at this moment: others leave them alone. */
     private final boolean[] removing;
@@ -33,6 +35,7 @@ public final class Guest {
     private IntPredicate mayBeLost = _ -> false;
     private GuestKernel kernel;
     private Node process;
+    private Optional<Handoffs.Connection> handoff = Optional.empty();
     private String host = "";
     private long operations;
     private long compared;
@@ -96,7 +99,7 @@ public final class Guest {
         mayBeLost = which;
     }
 
-    /** Starts on a host: hands its memory over, and runs its threads. */
+    /** Starts on a host: hands its memory over. False if no agent listens. */
     public boolean start(String on, Node vmm, Path socket) {
         host = on;
         process = vmm;
@@ -108,13 +111,19 @@ public final class Guest {
             json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
                     .formatted(GuestKernel.BASE + offset, size, offset, shape.pageBytes(), i));
         }
-        return Handoffs.send(
-                socket,
-                new Handoffs.Message(
-                        json.toString(),
-                        kernel.descriptors(),
-                        100_000 + number,
-                        reason -> engine.fail("the memory of " + space + " is refused: " + reason)));
+        handoff = Handoffs.send(
+                socket, new Handoffs.Message(space, json.toString(), kernel.descriptors(), 100_000 + number));
+        return handoff.isPresent();
+    }
+
+    /** Whether the agent has taken the memory, or has ended. */
+    public boolean isHandedOver() {
+        return handoff.orElseThrow().isOver();
+    }
+
+    /** Whether the VMM is to believe that the agent has taken the memory. */
+    public boolean isTaken() {
+        return handoff.orElseThrow().isTaken();
     }
 
     /** Runs its threads until {@link #stop}. */
@@ -244,8 +253,8 @@ public final class Guest {
             truth[cell] = found;
         }
         if (found != truth[cell]) {
-            engine.fail(
-                    "guest %s, %s: %s instead of %s".formatted(space, name(cell), describe(found), describe(truth[cell])));
+            engine.fail("guest %s, %s: %s instead of %s"
+                    .formatted(space, name(cell), describe(found), describe(truth[cell])));
         }
     }
 

@@ -370,6 +370,7 @@ public final class GuestKernel implements PagedFile {
             if (isWhole) {
                 zap(page);
             } else if (cached[page]) {
+                engine.trail().count("part of a page given up");
                 content[cell] = 0;
             }
         }
@@ -422,7 +423,11 @@ public final class GuestKernel implements PagedFile {
     }
 
     private boolean hasNoMemory() {
-        return most < pages && resident() >= most;
+        boolean hasNone = most < pages && resident() >= most;
+        if (hasNone) {
+            engine.trail().count("no hugepage free");
+        }
+        return hasNone;
     }
 
     private static void put(UffdMessages to, int index, int event, long first, long second) {

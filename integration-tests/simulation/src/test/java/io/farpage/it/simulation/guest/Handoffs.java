@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 /** Where VMMs hand their memory over. */
 public final class Handoffs {
@@ -18,16 +17,57 @@ public final class Handoffs {
     /** The memory of VMMs, by process id. */
     private static final Map<Integer, GuestKernel> PROCESSES = new HashMap<>();
 
-    private record Listener(Node node, Runnable wake, Deque<Message> messages) {}
+    private record Listener(Node node, Runnable wake, Deque<Connection> connections) {}
 
     /**
      * What a VMM sends.
      *
-     * @param refusal told why it is refused
+     * @param space for messages
+     * @param descriptors the userfaultfds, and the file of the memory
+     * @param pid of the VMM
      */
-    public record Message(String json, List<Integer> descriptors, int pid, Consumer<String> refusal) {
-        public void refused(String reason) {
-            refusal.accept(reason);
+    public record Message(String space, String json, List<Integer> descriptors, int pid) {}
+
+    /**
+     * A connection of a VMM, which waits for its end. The agent closes it without a word if it has taken the memory. If
+     * the agent is killed, the kernel closes it: without a word if the agent has read all of the message, and otherwise
+     * with ECONNRESET.
+     */
+    public static final class Connection {
+        private final Message message;
+        private final Node agent;
+        private boolean isRead;
+        private boolean isClosed;
+
+        private Connection(Message message, Node agent) {
+            this.message = message;
+            this.agent = agent;
+        }
+
+        public Message message() {
+            return message;
+        }
+
+        /** The agent reads the message to its end. */
+        public void read() {
+            isRead = true;
+        }
+
+        public void refuse(String reason) {
+            Engine.get().fail("the memory of %s is refused: %s".formatted(message.space(), reason));
+        }
+
+        public void close() {
+            isClosed = true;
+        }
+
+        boolean isOver() {
+            return isClosed || agent.isDead();
+        }
+
+        /** Whether the VMM is to believe that its memory is taken. */
+        boolean isTaken() {
+            return isRead;
         }
     }
 
@@ -47,9 +87,9 @@ public final class Handoffs {
         LISTENERS.remove(path);
     }
 
-    public static Optional<Message> take(Path path) {
+    public static Optional<Connection> take(Path path) {
         return Optional.ofNullable(LISTENERS.get(path))
-                .map(listener -> listener.messages().poll());
+                .map(listener -> listener.connections().poll());
     }
 
     /** A descriptor of a VMM's process, which is readable when that has ended. */
@@ -58,15 +98,16 @@ public final class Handoffs {
         return Descriptors.open(memory, memory::hasEnded);
     }
 
-    /** Hands memory over; false if nothing listens there. */
-    public static boolean send(Path path, Message message) {
+    /** Hands memory over; empty if nothing listens there. */
+    static Optional<Connection> send(Path path, Message message) {
         Listener listener = LISTENERS.get(path);
-        if (listener == null) {
-            return false;
+        if (listener == null || listener.node().isDead()) {
+            return Optional.empty();
         }
-        listener.messages().add(message);
+        Connection connection = new Connection(message, listener.node());
+        listener.connections().add(connection);
         PROCESSES.put(message.pid(), Descriptors.object(message.descriptors().getLast(), GuestKernel.class));
         listener.wake().run();
-        return true;
+        return Optional.of(connection);
     }
 }

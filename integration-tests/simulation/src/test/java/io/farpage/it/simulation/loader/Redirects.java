@@ -9,8 +9,7 @@ import java.util.Optional;
 /** Which calls go to the engine, and which methods of the main code are replaced. */
 final class Redirects {
     private static final Map<String, Call> CALLS = new HashMap<>();
-    private static final String OF_RANGES =
-            "(Ljava/lang/foreign/MemorySegment;JLjava/lang/foreign/MemorySegment;JJ)";
+    private static final String OF_RANGES = "(Ljava/lang/foreign/MemorySegment;JLjava/lang/foreign/MemorySegment;JJ)";
     private static final Map<String, Stub> STUBS = new HashMap<>();
 
     /** A call that goes to a static method with the same parameters, after the receiver if there is one. */

@@ -47,7 +47,8 @@ final class Churn {
         MemoryShape shape = scenario.variant().has(Variant.LARGE) && engine.oneIn(2)
                 ? scenario.large(1)
                 : MemoryShape.small(
-                        192 + 32 * engine.random().nextInt(6), 1 + engine.random().nextInt(2));
+                        192 + 32 * engine.random().nextInt(6),
+                        1 + engine.random().nextInt(2));
         Guest guest = new Guest(space, shape, 2, scenario.variant().pace());
         scenario.attach(guest, scenario.anyHost(), scenario.fields(guest, engine.oneIn(4) ? 3 : 2));
         run(guest);

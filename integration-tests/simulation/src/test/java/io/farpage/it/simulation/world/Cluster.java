@@ -273,7 +273,8 @@ final class Cluster {
         settings.put("shard.realtime_priority", "0");
         settings.put("link.max", "8");
         settings.put(
-                "mirror.repair_rate", Long.toString(isLarge ? LARGE_TIMES * variant.repairRate() : variant.repairRate()));
+                "mirror.repair_rate",
+                Long.toString(isLarge ? LARGE_TIMES * variant.repairRate() : variant.repairRate()));
         if (variant.has(Variant.REBALANCE)) {
             // With four nodes too few domains would be left for three homes beside the guest's own node.
             settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);

@@ -1,6 +1,7 @@
 package io.farpage.it.simulation.world;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedHttp;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 
@@ -52,6 +54,8 @@ final class Faults {
     private int down;
 
     private long downUntil;
+    /** Whether an agent is killed while it takes the memory of the guest that comes next. */
+    private boolean killsAtHandoff;
 
     /** @param options names the faults that are left out, by their numbers ({@code without}) */
     Faults(
@@ -400,6 +404,10 @@ final class Faults {
 
     /** An agent is killed while its host goes on: its successor gets the pool, and the guests, from the keeper. */
     private void restartAgent() {
+        if (random.nextInt(3) == 0) {
+            killsAtHandoff = true;
+            return;
+        }
         List<Cluster.Host> candidates = new ArrayList<>(cluster.hosts());
         candidates.removeIf(host -> !host.runs() || !scenario.isSettled(host.id()));
         if (candidates.isEmpty()) {
@@ -412,12 +420,40 @@ final class Faults {
                 || !scenario.operator().killAgent(host)) {
             return;
         }
+        restart(host, nanos);
+    }
+
+    /** A guest is about to hand its memory over to an agent, which may be killed while it takes it. */
+    void beforeHandoff(String on) {
+        Cluster.Host host = cluster.host(on);
+        if (!killsAtHandoff || over || !host.runs() || !scenario.isSettled(on) || !scenario.areServed(host)) {
+            return;
+        }
+        Optional<Incarnation> incarnation = scenario.operator().incarnation(host);
+        if (incarnation.isEmpty()) {
+            return;
+        }
+        killsAtHandoff = false;
+        Node process = host.process();
+        open++;
+        engine.running().start("kill", () -> {
+            engine.pause(engine.between(0, 2 * MILLISECOND));
+            if (host.process() == process && scenario.operator().killAgent(host, incarnation.get())) {
+                restart(host, engine.between(10 * MILLISECOND, 4 * SECOND));
+            }
+            open--;
+        });
+    }
+
+    private void restart(Cluster.Host host, long nanos) {
         verdicts.excuse(host.id(), nanos);
         verdicts.excuseDropsBy(host.id(), nanos);
         note(
                 scenario.isBeingLeft(host.id())
                         ? "agent killed that a guest leaves"
-                        : "agent killed, and its pool kept",
+                        : scenario.isBeingEntered(host.id())
+                                ? "agent killed that a guest comes to"
+                                : "agent killed, and its pool kept",
                 "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
         down("restart", nanos, () -> {
             cluster.start(host);

@@ -144,8 +144,7 @@ final class FrameRules {
         Extent extent = extent(text);
         long length = extent.count() * pageBytes.get(space(row));
         return extent.places()
-                .map(home -> new Claim(
-                        home.node(), home.incarnation().toString(), home.offset(), length, space(row)))
+                .map(home -> new Claim(home.node(), home.incarnation().toString(), home.offset(), length, space(row)))
                 .toList();
     }
 

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -56,11 +57,21 @@ final class Operator {
 
     /** As {@link #kill}, while its host goes on, whose keeper may have the pool and the guests. */
     boolean killAgent(Cluster.Host host) {
+        return incarnation(host).filter(now -> killAgent(host, now)).isPresent();
+    }
+
+    /** The incarnation of the agent of a host, if the coordinator tells. */
+    Optional<Incarnation> incarnation(Cluster.Host host) {
         try {
-            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
+            return Optional.of(client.node(host.id()).orElseThrow().incarnation());
         } catch (CoordinatorException e) {
-            return false;
+            return Optional.empty();
         }
+    }
+
+    /** As {@link #killAgent(Cluster.Host)}, of an agent whose incarnation is known; at once. */
+    boolean killAgent(Cluster.Host host, Incarnation incarnation) {
+        killed.put(host.id(), incarnation);
         if (cluster.hasLostStore() || !host.runs()) {
             return false;
         }

@@ -51,6 +51,8 @@ public final class Scenario {
     private final Map<String, String> served = new LinkedHashMap<>();
     /** The hosts that guests are about to leave, whose VMM has ended. */
     private final Map<Guest, String> leaving = new LinkedHashMap<>();
+    /** The hosts that guests come to whose memory no agent has taken yet. */
+    private final Map<Guest, String> coming = new LinkedHashMap<>();
     /** The guests of encrypted spaces. */
     private final Set<Guest> encrypted = new HashSet<>();
 
@@ -268,12 +270,19 @@ public final class Scenario {
         return hosts.values().stream().anyMatch(used -> used.contains(host));
     }
 
-    /** Whether each guest on a host is served there, or leaves it, and none is on its way there. */
+    /** Whether each guest on a host is served there, leaves it, or comes to it; and none is taken over by it. */
     boolean isSettled(String host) {
         return hosts.entrySet().stream()
                 .filter(each -> each.getValue().contains(host))
                 .map(Map.Entry::getKey)
-                .allMatch(guest -> host.equals(served.get(guest.space())) || host.equals(leaving.get(guest)));
+                .allMatch(guest -> host.equals(served.get(guest.space()))
+                        || host.equals(leaving.get(guest))
+                        || host.equals(coming.get(guest)));
+    }
+
+    /** Whether a guest comes to a host whose memory no agent has taken yet. */
+    boolean isBeingEntered(String host) {
+        return coming.containsValue(host);
     }
 
     /** Whether a guest of a host has ended, and its pages may not be at their homes yet. */
@@ -332,10 +341,11 @@ public final class Scenario {
      * The mark of the tags that a detachment leaves is lost with the store if homes have not read it yet. The operator
      * knows that the file is the latest one.
      */
-    private String withForce(String fields, String answer) {
-        return variant.has(Variant.REBUILD) && answer.contains("has the tags of another attachment")
-                ? fields + ",\"force\":true"
-                : fields;
+    private String withForce(Guest guest, String fields, String answer) {
+        boolean isOfLostMark = variant.has(Variant.REBUILD) && answer.contains("has the tags of another attachment");
+        // The agent was killed before a guest of it could write.
+        boolean isUnused = coming.containsKey(guest) && answer.contains("torn");
+        return isOfLostMark || isUnused ? fields + ",\"force\":true" : fields;
     }
 
     /** A host begins to use the space that a guest has left. */
@@ -459,8 +469,20 @@ public final class Scenario {
 
     /** @param meanwhile done again and again until the host accepts */
     private void attach(Guest guest, String on, String fields, Runnable meanwhile) throws Exception {
-        String space = guest.space();
         hosts.put(guest, Set.of(on));
+        if (variant.has(Variant.KEEPER) && !fields.contains("takeover")) {
+            coming.put(guest, on);
+        }
+        do {
+            request(guest, on, fields, meanwhile);
+        } while (!handOver(guest, on));
+        served.put(guest.space(), on);
+        coming.remove(guest);
+    }
+
+    /** Has a host begin to use the space of a guest, and wait for its VMM. */
+    private void request(Guest guest, String on, String fields, Runnable meanwhile) throws Exception {
+        String space = guest.space();
         long end = engine.now() + 60 * SECOND;
         String answer = "";
         // After a lost answer the guest waits for its VMM already.
@@ -471,17 +493,44 @@ public final class Scenario {
             engine.pause(SECOND / 20);
             meanwhile.run();
             try {
-                answer = operator.put(on, space, withForce(fields, answer));
+                answer = operator.put(on, space, withForce(guest, fields, answer));
             } catch (IOException e) {
                 answer = e.toString();
             }
         }
         note("guest " + space + " is attached on " + on);
+    }
+
+    /**
+     * Starts the VMM of a guest, and has it hand its memory over.
+     *
+     * @return false if the agent was killed before it took the memory: then the VMM has ended
+     */
+    private boolean handOver(Guest guest, String on) {
+        String space = guest.space();
+        boolean mayFail = coming.containsKey(guest);
         Node vmm = engine.newNode("vmm of " + space, cluster.host(on).address());
-        if (!guest.start(on, vmm, cluster.socket(space))) {
+        if (mayFail) {
+            faults.beforeHandoff(on);
+        }
+        boolean isSent = guest.start(on, vmm, cluster.socket(space));
+        if (!isSent && !mayFail) {
             engine.fail("no agent listens for the memory of " + space);
         }
-        served.put(space, on);
+        if (!mayFail) {
+            return true;
+        }
+        if (isSent) {
+            await("the memory of " + space + " is taken", 60, guest::isHandedOver);
+        }
+        if (!isSent || !guest.isTaken()) {
+            engine.trail().count("agent killed before it took a guest");
+            note("the memory of %s is not taken on %s, and its VMM ends".formatted(space, on));
+            guest.end();
+            return false;
+        }
+        await("guest " + space + " is served on " + on, 60, () -> isServed(cluster.host(on), space));
+        return true;
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

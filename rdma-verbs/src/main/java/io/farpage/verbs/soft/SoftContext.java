@@ -81,7 +81,7 @@ final class SoftContext {
         return random.nextInt(Wire.PSN_MASK + 1);
     }
 
-    /** A number for a queue pair, of which others may be taken. 0 and 1 are special in InfiniBand. */
+    /** A number for a queue pair; another one may have it. 0 and 1 are special in InfiniBand. */
     int randomQpn() {
         return 2 + random.nextInt(Wire.PSN_MASK - 1);
     }

@@ -4,6 +4,7 @@ import io.farpage.agent.client.AgentAddress;
 import io.farpage.agent.client.AgentClient;
 import io.farpage.agent.client.AgentTarget;
 import io.farpage.agent.client.NoAgentException;
+import io.farpage.agent.command.Upgrade.UpgradeException;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.keeper.KeeperState;
@@ -51,7 +52,6 @@ public final class UpgradeCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private static final int REFUSED = 1;
-    private static final Duration PAUSE = Duration.ofMillis(5);
     private static final Duration REQUEST = Duration.ofSeconds(30);
 
     @Mixin
@@ -78,15 +78,6 @@ public final class UpgradeCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = "Append the successor's output to this file (default: the output of this command)")
     private @Nullable Path log;
-
-    /** Nothing has changed; the message says why. */
-    private static final class UpgradeException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        UpgradeException(String message) {
-            super(message);
-        }
-    }
 
     @Override
     public Integer call() throws InterruptedException {
@@ -118,30 +109,30 @@ public final class UpgradeCommand implements Callable<Integer> {
         if (before.agent() == 0) {
             throw new UpgradeException("no agent of node '%s' runs: start one with 'page-agent run'".formatted(node));
         }
-        Optional<Process> started = toStandby ? Optional.empty() : Optional.of(start());
-        int successor;
-        boolean asked = false;
-        try {
-            successor = started.isPresent() ? awaitWarm(keeper, started.get()) : before.standby();
-            if (successor == 0) {
-                throw new UpgradeException(
-                        "no standby of node '%s' is warm; start one with keeper.standby true, or leave out --to-standby"
-                                .formatted(node));
-            }
-            spec.commandLine()
-                    .getOut()
-                    .printf("process %d is warm; process %d hands over%n", successor, before.agent());
-            request(address(config, node));
-            asked = true;
-        } finally {
-            if (!asked) {
-                started.ifPresent(Process::destroyForcibly);
-            }
+        if (toStandby && before.standby() == 0) {
+            throw new UpgradeException(
+                    "no standby of node '%s' is warm; start one with keeper.standby true, or leave out --to-standby"
+                            .formatted(node));
         }
+        Upgrade upgrade = new Upgrade(
+                new Upgrade.Node() {
+                    @Override
+                    public KeeperState look() throws IOException {
+                        return UpgradeCommand.look(keeper);
+                    }
+
+                    @Override
+                    public void requestHandover() throws UpgradeException, InterruptedException {
+                        request(address(config, node));
+                    }
+                },
+                deadline,
+                spec.commandLine().getOut());
+        int successor = upgrade.begin(before, toStandby ? Optional.empty() : Optional.of(start()));
         long began = System.nanoTime();
         KeeperState now = look(keeper);
         while (now.agent() != successor && System.nanoTime() - began < deadline.toNanos()) {
-            Thread.sleep(PAUSE);
+            Thread.sleep(Upgrade.PAUSE);
             now = look(keeper);
         }
         if (now.agent() != successor) {
@@ -181,23 +172,6 @@ public final class UpgradeCommand implements Callable<Integer> {
         ProcessBuilder.Redirect output =
                 log == null ? ProcessBuilder.Redirect.INHERIT : ProcessBuilder.Redirect.appendTo(log.toFile());
         return builder.redirectOutput(output).redirectError(output).start();
-    }
-
-    private int awaitWarm(Path keeper, Process successor) throws UpgradeException, IOException, InterruptedException {
-        long began = System.nanoTime();
-        while (System.nanoTime() - began < deadline.toNanos()) {
-            if (!successor.isAlive()) {
-                throw new UpgradeException("the successor, process %d, has ended with exit code %d; its output says why"
-                        .formatted(successor.pid(), successor.exitValue()));
-            }
-            if (look(keeper).standby() == successor.pid()) {
-                return Math.toIntExact(successor.pid());
-            }
-            Thread.sleep(PAUSE);
-        }
-        throw new UpgradeException(
-                "the successor, process %d, was not warm within %s and was ended; raise --deadline, or see its output"
-                        .formatted(successor.pid(), deadline));
     }
 
     private static AgentAddress address(Config config, String node) {

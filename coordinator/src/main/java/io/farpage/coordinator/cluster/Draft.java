@@ -103,7 +103,7 @@ final class Draft {
         return used;
     }
 
-    /** The ranges of pools that are to be zeroed. */
+    /** The ranges of pools that nodes have yet to zero. */
     PoolRanges released() {
         return released;
     }

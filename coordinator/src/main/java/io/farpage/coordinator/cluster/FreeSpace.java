@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** The free room in one node's exported pool, of which places for extents are taken. One thread. */
+/** The free room in one node's exported pool. Places for extents are taken from it. One thread. */
 final class FreeSpace {
 
     private final Node node;

@@ -24,7 +24,7 @@ final class Rooms {
     private final Map<Integer, Set<Set<String>>> groups = new HashMap<>();
     private final Set<Object> without = new HashSet<>();
 
-    /** The rooms as of a draft, which does not change any more. */
+    /** The rooms as of a draft that will not change. */
     Rooms(Draft draft) {
         this.draft = draft;
     }

@@ -65,7 +65,7 @@ public record State(
      * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link #idKey}
      * @param groups extents by the groups of homes that have pages of them
      * @param used ranges of pools that extents have
-     * @param released ranges of pools that are to be zeroed
+     * @param released ranges of pools that nodes have yet to zero
      */
     record Derived(
             Index<Extents> hosted,

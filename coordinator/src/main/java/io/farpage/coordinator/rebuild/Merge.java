@@ -79,7 +79,7 @@ final class Merge {
             conflicts.add("two reports of space %d ('%s') differ, and both are as of revision %d; end the agent of one"
                     .formatted(said.space().id(), said.space().name(), said.revision()));
         }
-        // Of two coordinators on copies of one store, each may have given the id to a space of its own.
+        // Two coordinators on copies of one store may each have given the id to a space of its own.
         if (!known.space().createdAt().equals(said.space().createdAt())) {
             conflicts.add("space %d is '%s', made at %s, in one report, and '%s', made at %s, in another"
                     .formatted(

@@ -225,7 +225,7 @@ final class RebuiltState {
         set(Ledger.INDEX, Long.toString(Math.max(counter(before, Ledger.INDEX, 0), highestIndex()) + 1));
     }
 
-    /** Of the events that agents know, also by the attachments that they announced. */
+    /** The highest index of an event that an agent knows, also by the attachments that it announced. */
     private long highestIndex() {
         return reports.values().stream()
                 .flatMap(report -> Stream.concat(

@@ -234,7 +234,7 @@ class RebuildTest {
                 .contains("exclusively"));
     }
 
-    /** Home b has zeroed the range and may have given it to another space: it is no place to read pages from. */
+    /** Home b has zeroed the range and may have given it to another space: pages must not be read from it. */
     @Test
     void shouldLoseAnExtentThatItsOnlyHomeNoLongerHas() {
         for (boolean given : List.of(false, true)) {

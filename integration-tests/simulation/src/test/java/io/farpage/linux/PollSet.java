@@ -24,7 +24,7 @@ public final class PollSet {
     }
 
     public int add(int fd, int wanted) {
-        descriptors[count] = wanted == 0 ? -1 : fd;
+        descriptors[count] = fd;
         events[count] = wanted;
         ready[count] = false;
         return count++;
@@ -40,7 +40,7 @@ public final class PollSet {
         }
         int found = 0;
         for (int i = 0; i < count; i++) {
-            ready[i] = events[i] != 0 && Descriptors.isReadable(descriptors[i]);
+            ready[i] = events[i] == 0 ? Descriptors.isHungUp(descriptors[i]) : Descriptors.isReadable(descriptors[i]);
             found += ready[i] ? 1 : 0;
         }
         return found;

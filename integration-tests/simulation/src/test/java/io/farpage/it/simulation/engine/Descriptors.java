@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -16,11 +17,13 @@ public final class Descriptors {
     private static final class Descriptor {
         private final Object object;
         private final BooleanSupplier readable;
+        private final BooleanSupplier hungUp;
         private final List<Thread> waiting = new ArrayList<>();
 
-        Descriptor(Object object, BooleanSupplier readable) {
+        Descriptor(Object object, BooleanSupplier readable, BooleanSupplier hungUp) {
             this.object = object;
             this.readable = readable;
+            this.hungUp = hungUp;
         }
     }
 
@@ -28,7 +31,12 @@ public final class Descriptors {
 
     /** Opens one for an object. */
     public static int open(Object object, BooleanSupplier readable) {
-        OPEN.put(next, new Descriptor(object, readable));
+        return open(object, readable, () -> false);
+    }
+
+    /** As {@link #open(Object, BooleanSupplier)}, of a connection, whose peer may have ended it. */
+    static int open(Object object, BooleanSupplier readable, BooleanSupplier hungUp) {
+        OPEN.put(next, new Descriptor(object, readable, hungUp));
         return next++;
     }
 
@@ -39,6 +47,20 @@ public final class Descriptors {
     public static boolean isReadable(int fd) {
         Descriptor descriptor = OPEN.get(fd);
         return descriptor != null && descriptor.readable.getAsBoolean();
+    }
+
+    /** Whether the peer of a connection has ended it. */
+    public static boolean isHungUp(int fd) {
+        Descriptor descriptor = OPEN.get(fd);
+        return descriptor != null && descriptor.hungUp.getAsBoolean();
+    }
+
+    /** What an open descriptor stands for, if it is of a type. */
+    static <T> Optional<T> find(int fd, Class<T> type) {
+        return Optional.ofNullable(OPEN.get(fd))
+                .map(descriptor -> descriptor.object)
+                .filter(type::isInstance)
+                .map(type::cast);
     }
 
     /** What a descriptor stands for. */

@@ -2,7 +2,6 @@ package io.farpage.it.simulation.engine;
 
 import io.farpage.coordinator.store.Store;
 import io.farpage.linux.Errno;
-import io.farpage.linux.FileIo;
 import io.farpage.linux.Memory;
 import io.farpage.linux.SharedMemory;
 import io.farpage.linux.Sockets;
@@ -58,6 +57,11 @@ public final class WorldHooks {
 
     public static void noRehearsal(Object config, Object follows) {}
 
+    /** A rehearsal of a standby: only the time that it takes. */
+    public static void warmUp(Object config, Object providers) {
+        engine().pause(engine().between(10_000_000, 5_000_000_000L));
+    }
+
     /** What a process has written outlives it. */
     public static void force(FileChannel file, boolean metadata) {}
 
@@ -104,9 +108,7 @@ public final class WorldHooks {
     }
 
     public static void closeDescriptor(Errno errno, int fd) {
-        if (!Descriptors.isSimulated(fd)) {
-            FileIo.close(errno, fd);
-        }
+        SocketHooks.close(fd);
     }
 
     /** For messages. */

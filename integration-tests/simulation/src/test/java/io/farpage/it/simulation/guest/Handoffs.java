@@ -92,6 +92,11 @@ public final class Handoffs {
                 .map(listener -> listener.connections().poll());
     }
 
+    /** Whether a process id is of a VMM. */
+    public static boolean isVmm(int pid) {
+        return PROCESSES.containsKey(pid);
+    }
+
     /** A descriptor of a VMM's process, which is readable when that has ended. */
     public static int openProcess(int pid) {
         GuestKernel memory = PROCESSES.get(pid);

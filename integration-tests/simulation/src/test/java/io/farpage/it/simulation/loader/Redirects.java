@@ -27,6 +27,7 @@ final class Redirects {
         chance(hooks("ChanceHooks"));
         order(hooks("OrderHooks"));
         world(hooks("WorldHooks"));
+        sockets(hooks("SocketHooks"));
     }
 
     private static void time(ClassDesc to) {
@@ -116,6 +117,7 @@ final class Redirects {
         methods(to, "java.lang.Runtime", "addShutdownHook");
         stub(to, "io/farpage/coordinator/server/StoreAccess.elections", "elections");
         stub(to, "io/farpage/coordinator/server/LeadRehearsal.begin", "noRehearsal");
+        stub(to, "io/farpage/agent/rehearsal/Rehearsal.run", "warmUp");
         stub(to, "io/prometheus/metrics/core/util/Scheduler.schedule", "never");
         stub(to, "io/farpage/rest/RestServer.connectors", "noConnectors");
         stub(to, "io/farpage/rest/RestServer.url", "url");
@@ -126,6 +128,12 @@ final class Redirects {
         stub(to, "io/farpage/agent/control/guest/HugePages.obstacle", "noObstacle");
         stub(to, "io/farpage/agent/control/guest/RamMappings.areFilledByVmm", "no");
         stub(to, "io/farpage/linux/MemoryHeadroom.ofGroups", "noGroups");
+    }
+
+    private static void sockets(ClassDesc to) {
+        calls(to, "io/farpage/linux/Sockets", "openUnix", "listen", "accept", "setReceiveTimeout");
+        calls(to, "io/farpage/linux/UnixSockets", "bind", "connect", "peer", "receive", "send");
+        stub(to, "io/farpage/agent/control/socket/SocketPath.bound", "bound");
     }
 
     private static ClassDesc hooks(String name) {

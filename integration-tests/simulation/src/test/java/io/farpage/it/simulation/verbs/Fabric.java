@@ -41,6 +41,25 @@ public final class Fabric {
         onRefusal.accept(refusal);
     }
 
+    /** The process of an address whose WRITE a home has executed last. */
+    private final Map<Writes, Node> writers = new HashMap<>();
+    /** Those that had executed WRITEs before another process of their address. */
+    private final Map<Node, Set<Node>> replaced = new HashMap<>();
+
+    private record Writes(Node home, String by) {}
+
+    /** A home has executed a WRITE: a process of a node that another one has replaced writes no more. */
+    void written(Node home, Node by) {
+        Node before = writers.put(new Writes(home, by.address()), by);
+        Set<Node> ended = replaced.computeIfAbsent(home, _ -> new HashSet<>());
+        if (before != null && before != by) {
+            ended.add(before);
+        }
+        if (ended.contains(by)) {
+            Engine.get().fail("%s executes a WRITE of %s by a process that was replaced".formatted(home, by));
+        }
+    }
+
     private record Direction(String from, String to) {}
 
     void add(SimulatedDevice device) {

@@ -337,6 +337,7 @@ final class SimulatedQueuePair implements QueuePair {
         }
         device.fabric().carried();
         if (request.write) {
+            device.fabric().written(device.node(), sender.device.node());
             SparseMemory.write(request.data, ALL.asSlice(request.address, request.length));
         } else {
             request.data = SparseMemory.read(ALL.asSlice(request.address, request.length));

@@ -2,7 +2,13 @@ package io.farpage.it.simulation.world;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.control.keeper.Keeper;
+import io.farpage.agent.control.keeper.KeeperState;
+import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.keeper.Standby;
+import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.node.PageAgent;
+import io.farpage.agent.rehearsal.WarmStart;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.config.Config;
 import io.farpage.coordinator.cluster.Time;
@@ -11,7 +17,6 @@ import io.farpage.coordinator.server.Coordinator;
 import io.farpage.coordinator.server.CoordinatorRun;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.simulation.engine.Engine;
-import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.verbs.Fabric;
@@ -27,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /** The processes of a cluster: a coordinator and some agents. Each process may be killed and started again. */
@@ -53,13 +59,19 @@ final class Cluster {
     private boolean servesOlder;
 
     private int starts;
+    private Consumer<Host> onHandedOver = _ -> {};
 
-    /** A host with an agent. */
+    /** A host with an agent, its keeper and its standbys. */
     static final class Host {
         private final String id;
         private final String address;
         private Node process;
         private Optional<PageAgent> agent = Optional.empty();
+        /** The process that was last given what the keeper has. */
+        private Optional<Node> holder = Optional.empty();
+
+        private Optional<Node> keeper = Optional.empty();
+        private final List<Node> standbys = new ArrayList<>();
 
         Host(String id, String address, Node process) {
             this.id = id;
@@ -81,6 +93,22 @@ final class Cluster {
 
         boolean runs() {
             return !process.isDead();
+        }
+
+        /** Processes that are the agent or are going to be. */
+        private int processes() {
+            boolean hasAgent = runs() && process.name().equals(id);
+            return standbys().size() + (hasAgent ? 1 : 0);
+        }
+
+        /** Whether its keeper runs. */
+        boolean lives() {
+            return keeper.filter(one -> !one.isDead()).isPresent();
+        }
+
+        /** The processes that run beside the agent, warm or not. */
+        List<Node> standbys() {
+            return standbys.stream().filter(one -> !one.isDead()).toList();
         }
     }
 
@@ -243,9 +271,36 @@ final class Cluster {
         return directory.resolve(host.id + ".keeper");
     }
 
-    /** The host dies, and its keeper with it. */
-    void endKeeper(Host host) {
-        Keepers.end(keeper(host));
+    /** What the keeper of a host says of itself. */
+    KeeperState look(Host host) throws IOException {
+        return Standby.look(keeper(host));
+    }
+
+    private void startKeeper(Host host) {
+        if (host.lives()) {
+            return;
+        }
+        Node process = engine.newNode("keeper of " + host.id, host.address);
+        host.keeper = Optional.of(process);
+        boolean[] listens = new boolean[1];
+        process.start("main", () -> {
+            try {
+                Keeper keeper = Keeper.listen(keeper(host));
+                listens[0] = true;
+                keeper.run();
+            } catch (IOException e) {
+                engine.fail("the keeper of " + host.id + " does not start: " + e);
+            }
+        });
+        while (!listens[0]) {
+            engine.pause(1_000_000);
+        }
+    }
+
+    /** All processes of a host beside its agent end with the host. */
+    void endHost(Host host) {
+        host.standbys().forEach(Node::kill);
+        host.keeper.ifPresent(Node::kill);
     }
 
     Host add(String id) {
@@ -254,9 +309,31 @@ final class Cluster {
         return host;
     }
 
+    /** Starts what does not run on a host: its keeper, its agent, and a standby. */
     void start(Host host) {
+        if (variant.has(Variant.KEEPER)) {
+            startKeeper(host);
+        }
+        while (host.processes() < (variant.has(Variant.STANDBY) ? 2 : 1)) {
+            var _ = startProcess(host);
+        }
+    }
+
+    /** Starts a process that is the agent, or a standby of the process that is. */
+    Node startProcess(Host host) {
+        Node process = engine.newNode(host.id, host.address);
+        if (host.processes() > 0) {
+            host.standbys.add(process);
+        } else {
+            host.process = process;
+        }
+        Config config = config(host);
+        process.start("main", () -> run(host, process, config));
+        return process;
+    }
+
+    private Config config(Host host) {
         starts++;
-        host.process = engine.newNode(host.id, host.address);
         Map<String, String> settings = new HashMap<>();
         settings.put("node.id", host.id);
         settings.put("coordinator.url", urls().stream().map(URI::toString).collect(Collectors.joining(",")));
@@ -286,19 +363,51 @@ final class Cluster {
         if (variant.has(Variant.KEEPER)) {
             settings.put("keeper.mode", "process");
             settings.put("keeper.socket", keeper(host).toString());
+            settings.put("keeper.standby", Boolean.toString(variant.has(Variant.STANDBY)));
         }
-        Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
-        host.process.start("main", () -> {
-            try {
-                PageAgent agent = PageAgent.open(
-                        config,
-                        new Providers(new SimulatedProvider(fabric), new SimulatedProvider(fabric)),
-                        ending -> engine.trail().note(engine.elapsed(), host.id + " must end: " + ending));
-                host.agent = Optional.of(agent);
-            } catch (Exception e) {
-                e.printStackTrace();
-                engine.fail("agent " + host.id + " does not start: " + e);
+        return AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
+    }
+
+    /** What {@code page-agent run} does. */
+    private void run(Host host, Node process, Config config) {
+        Providers providers = new Providers(new SimulatedProvider(fabric), new SimulatedProvider(fabric));
+        try {
+            Optional<KeptMemory> claimed = WarmStart.await(config, providers, () -> {});
+            claimed.ifPresent(_ -> hold(host, process));
+            host.agent = Optional.of(PageAgent.open(
+                    new PageAgent.Start(config, providers, ending -> mustEnd(host, process, ending), claimed)));
+        } catch (Exception e) {
+            e.printStackTrace();
+            engine.fail("agent " + host.id + " does not start: " + e);
+        }
+    }
+
+    /** The keeper has made a process the agent: no other may be that. */
+    private void hold(Host host, Node process) {
+        host.holder
+                .filter(one -> !one.isDead())
+                .ifPresent(other -> engine.fail("%s has two agents".formatted(host.id)));
+        host.holder = Optional.of(process);
+        if (host.process != process) {
+            host.standbys.remove(process);
+            if (host.runs()) {
+                host.standbys.add(host.process);
             }
-        });
+            host.process = process;
+            engine.trail().note(engine.elapsed(), "the standby of %s is the agent".formatted(host.id));
+        }
+    }
+
+    private void mustEnd(Host host, Node process, Ending ending) {
+        engine.trail().note(engine.elapsed(), host.id + " must end: " + ending);
+        if (ending instanceof Ending.HandedOver) {
+            process.kill();
+            onHandedOver.accept(host);
+        }
+    }
+
+    /** Calls a task when an agent has handed over, which may be later than the answer to the request. */
+    void onHandedOver(Consumer<Host> task) {
+        onHandedOver = task;
     }
 }

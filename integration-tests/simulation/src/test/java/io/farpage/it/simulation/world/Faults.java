@@ -30,6 +30,8 @@ final class Faults {
     private final Cluster cluster;
     private final Verdicts verdicts;
     private final Variant variant;
+    private final Node own;
+    private final StandbyFaults standbys;
     /** Draws one number for each fault, so that the others stay as they are when one is left out. */
     private final Random plan;
 
@@ -50,6 +52,7 @@ final class Faults {
     private int failing;
 
     private long failedUntil;
+    private long disturbedUntil;
     /** Those of them by which a host dies, its agent is killed, or a space is taken away from it. */
     private int down;
 
@@ -70,6 +73,8 @@ final class Faults {
         this.cluster = cluster;
         this.verdicts = verdicts;
         this.variant = variant;
+        own = engine.running();
+        standbys = new StandbyFaults(this, scenario, engine, cluster, verdicts);
         plan = new Random(engine.random().nextLong());
         random = plan;
         for (String each : options.getOrDefault("without", "").split(",")) {
@@ -85,9 +90,14 @@ final class Faults {
     }
 
     /** From {@code low} to {@code high}, both included, small values more often. */
-    private long between(long low, long high) {
+    long between(long low, long high) {
         double part = random.nextDouble();
         return low + (long) ((high - low) * part * part);
+    }
+
+    /** From 0 to {@code bound}, which is not included. */
+    int below(int bound) {
+        return random.nextInt(bound);
     }
 
     void begin() {
@@ -121,18 +131,18 @@ final class Faults {
         }
     }
 
-    private void note(String kind, String what) {
+    void note(String kind, String what) {
         engine.trail().count(kind);
         engine.trail().fault(engine.elapsed(), "fault %d: %s".formatted(number, what));
     }
 
-    private <T> T any(List<T> of) {
+    <T> T any(List<T> of) {
         return of.get(random.nextInt(of.size()));
     }
 
-    private void lasting(String name, long nanos, Runnable mend) {
+    void lasting(String name, long nanos, Runnable mend) {
         open++;
-        engine.running().start(name, () -> {
+        own.start(name, () -> {
             engine.pause(nanos);
             mend.run();
             open--;
@@ -140,12 +150,26 @@ final class Faults {
     }
 
     /** As {@link #lasting}, of what keeps nodes or links from working. */
-    private void failing(String name, long nanos, Runnable mend) {
+    void failing(String name, long nanos, Runnable mend) {
         failing++;
         lasting(name, nanos, () -> {
             mend.run();
             failing--;
             failedUntil = engine.now();
+            disturbedUntil = failedUntil;
+        });
+    }
+
+    /** As {@link #down}, of what replaces an agent by its standby. */
+    void replacing(String name, long nanos, Runnable mend) {
+        down++;
+        failing++;
+        lasting(name, nanos, () -> {
+            mend.run();
+            down--;
+            failing--;
+            failedUntil = engine.now();
+            downUntil = failedUntil;
         });
     }
 
@@ -176,6 +200,7 @@ final class Faults {
             case "drain" -> drain();
             case Variant.REBUILD -> loseStore();
             case Variant.KEEPER -> restartAgent();
+            case Variant.STANDBY -> standbys.next();
             default -> throw new IllegalArgumentException("--faults: " + kind + " is none of " + Variant.KINDS);
         }
     }
@@ -207,7 +232,7 @@ final class Faults {
         failing("thread", SECOND + nanos, () -> {});
     }
 
-    private void killCoordinator() {
+    void killCoordinator() {
         List<Node> running = cluster.coordinators();
         if (!running.isEmpty()) {
             long nanos = between(10 * MILLISECOND, 3 * SECOND);
@@ -415,12 +440,14 @@ final class Faults {
         }
         Cluster.Host host = any(candidates);
         long nanos = between(10 * MILLISECOND, 4 * SECOND);
-        if (!scenario.areServed(host)
-                || !scenario.isSettled(host.id())
-                || !scenario.operator().killAgent(host)) {
+        if (!scenario.areServed(host) || !scenario.isSettled(host.id())) {
             return;
         }
-        restart(host, nanos);
+        boolean isWarm = variant.has(Variant.STANDBY) && standbys.isWarm(host);
+        if (!scenario.isSettled(host.id()) || !scenario.operator().killAgent(host)) {
+            return;
+        }
+        restart(host, nanos, isWarm);
     }
 
     /** A guest is about to hand its memory over to an agent, which may be killed while it takes it. */
@@ -439,13 +466,13 @@ final class Faults {
         engine.running().start("kill", () -> {
             engine.pause(engine.between(0, 2 * MILLISECOND));
             if (host.process() == process && scenario.operator().killAgent(host, incarnation.get())) {
-                restart(host, engine.between(10 * MILLISECOND, 4 * SECOND));
+                restart(host, engine.between(10 * MILLISECOND, 4 * SECOND), false);
             }
             open--;
         });
     }
 
-    private void restart(Cluster.Host host, long nanos) {
+    private void restart(Cluster.Host host, long nanos, boolean isWarm) {
         verdicts.excuse(host.id(), nanos);
         verdicts.excuseDropsBy(host.id(), nanos);
         note(
@@ -455,6 +482,10 @@ final class Faults {
                                 ? "agent killed that a guest comes to"
                                 : "agent killed, and its pool kept",
                 "the agent of %s is killed; started again after %.3f s".formatted(host.id(), nanos / 1e9));
+        if (variant.has(Variant.STANDBY)) {
+            standbys.takenOver(host, nanos, isWarm, 0);
+            return;
+        }
         down("restart", nanos, () -> {
             cluster.start(host);
             scenario.await("the guests of " + host.id() + " are served again", 60, () -> {
@@ -477,6 +508,17 @@ final class Faults {
         failing--;
         open--;
         failedUntil = engine.now();
+        disturbedUntil = failedUntil;
+    }
+
+    /** Those faults that keep nodes or links from working now. */
+    int failures() {
+        return failing;
+    }
+
+    /** Whether none but takeovers by standbys has been for so long that requests may have been lost by it. */
+    boolean isMended() {
+        return engine.now() - disturbedUntil >= 8 * SECOND;
     }
 
     /** Whether something fails now, or has just failed, so that homes may be about to be dropped. */

@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.simulation.engine.Node;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.URI;
@@ -51,13 +52,16 @@ final class Operator {
         if (!killAgent(host)) {
             return false;
         }
-        cluster.endKeeper(host);
+        cluster.endHost(host);
         return true;
     }
 
     /** As {@link #kill}, while its host goes on, whose keeper may have the pool and the guests. */
     boolean killAgent(Cluster.Host host) {
-        return incarnation(host).filter(now -> killAgent(host, now)).isPresent();
+        Node process = host.process();
+        Optional<Incarnation> known = incarnation(host);
+        return host.process() == process
+                && known.filter(now -> killAgent(host, now)).isPresent();
     }
 
     /** The incarnation of the agent of a host, if the coordinator tells. */
@@ -71,12 +75,29 @@ final class Operator {
 
     /** As {@link #killAgent(Cluster.Host)}, of an agent whose incarnation is known; at once. */
     boolean killAgent(Cluster.Host host, Incarnation incarnation) {
-        killed.put(host.id(), incarnation);
         if (cluster.hasLostStore() || !host.runs()) {
             return false;
         }
+        killed.put(host.id(), incarnation);
         host.process().kill();
         return true;
+    }
+
+    /** Notes that the agent with an incarnation has ended. */
+    void ended(Cluster.Host host, Incarnation incarnation) {
+        killed.put(host.id(), incarnation);
+    }
+
+    /** Requests a handover from a host's agent; the answer, or why there is none. */
+    String handOver(Cluster.Host host) {
+        try {
+            HttpResponse<String> answer =
+                    send(HttpRequest.newBuilder(URI.create("http://" + host.address() + ":1/api/v1/handover"))
+                            .POST(HttpRequest.BodyPublishers.noBody()));
+            return answer.statusCode() + " " + answer.body();
+        } catch (IOException e) {
+            return e.toString();
+        }
     }
 
     /**

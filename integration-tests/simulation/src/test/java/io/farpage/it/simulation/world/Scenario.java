@@ -6,9 +6,9 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
-import io.farpage.it.simulation.engine.Keepers;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedStore;
+import io.farpage.it.simulation.engine.SocketHooks;
 import io.farpage.it.simulation.engine.SparseMemory;
 import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.GuestKernel;
@@ -53,6 +53,10 @@ public final class Scenario {
     private final Map<Guest, String> leaving = new LinkedHashMap<>();
     /** The hosts that guests come to whose memory no agent has taken yet. */
     private final Map<Guest, String> coming = new LinkedHashMap<>();
+    /** Hosts from which a guest is taken away: their agent goes on until that is done. */
+    private final List<String> reserved = new ArrayList<>();
+    /** Hosts whose agent may be about to hand over. */
+    private final Set<String> handingOver = new HashSet<>();
     /** The guests of encrypted spaces. */
     private final Set<Guest> encrypted = new HashSet<>();
 
@@ -95,7 +99,7 @@ public final class Scenario {
         });
         long began = engine.now();
         engine.run(began + (long) (Double.parseDouble(options.getOrDefault("until", "100000")) * SECOND));
-        Keepers.endAll();
+        SocketHooks.endAll();
         SparseMemory.endAll();
         return made[0] == null
                 ? Map.of(
@@ -290,6 +294,23 @@ public final class Scenario {
         return leaving.containsValue(host);
     }
 
+    /** Whether the agent of a host may not be replaced now. */
+    boolean isReserved(String host) {
+        return reserved.contains(host);
+    }
+
+    boolean isHandingOver(String host) {
+        return handingOver.contains(host);
+    }
+
+    void handingOver(String host, boolean begins) {
+        if (begins) {
+            handingOver.add(host);
+        } else {
+            handingOver.remove(host);
+        }
+    }
+
     /** Whether the agent of a host runs and says that it serves all guests that are there. */
     boolean areServed(Cluster.Host host) {
         return served.entrySet().stream()
@@ -397,12 +418,14 @@ public final class Scenario {
             return false;
         }
         hosts.put(guest, new TreeSet<>(List.of(from.id(), to.id())));
+        reserved.add(from.id());
         verdicts.excuse(from.id(), 60 * SECOND);
         verdicts.excuseDropsBy(from.id(), 60 * SECOND);
         boolean dies = engine.oneIn(2);
         Runnable keepsDown = () -> {};
         if (dies) {
             if (!operator.kill(from)) {
+                reserved.remove(from.id());
                 return false;
             }
             guest.process().kill();
@@ -437,6 +460,7 @@ public final class Scenario {
             await(guest.space() + " is removed from " + from.id(), 60, () -> operator.delete(from.id(), guest.space()));
         }
         hosts.put(guest, Set.of(to.id()));
+        reserved.remove(from.id());
         faults.mended();
         return true;
     }
@@ -448,8 +472,12 @@ public final class Scenario {
         guest.mayLose(_ -> true);
         if (variant.has(Variant.KEEPER)) {
             Cluster.Host host = cluster.host(guest.host());
-            await(guest.space() + " is served", 60, () -> isServed(host, guest.space()));
+            await(
+                    guest.space() + " is served",
+                    60,
+                    () -> isServed(host, guest.space()) && !handingOver.contains(host.id()));
         }
+        reserved.add(guest.host());
         served.remove(guest.space());
         await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));
@@ -461,6 +489,7 @@ public final class Scenario {
                 60,
                 () -> operator.delete(guest.host(), guest.space()));
         leaving.remove(guest);
+        reserved.remove(guest.host());
     }
 
     void attach(Guest guest, String on, String fields) throws Exception {
@@ -509,6 +538,10 @@ public final class Scenario {
     private boolean handOver(Guest guest, String on) {
         String space = guest.space();
         boolean mayFail = coming.containsKey(guest);
+        if (variant.has(Variant.STANDBY)) {
+            // Its VMM takes a while to start, during which its host may not hand over.
+            engine.pause(engine.between(0, 2 * SECOND));
+        }
         Node vmm = engine.newNode("vmm of " + space, cluster.host(on).address());
         if (mayFail) {
             faults.beforeHandoff(on);

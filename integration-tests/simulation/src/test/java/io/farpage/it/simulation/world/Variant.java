@@ -69,7 +69,11 @@ record Variant(
     /** Some guests have pages of 2 MiB. */
     static final String LARGE = "large";
 
-    private static final List<String> FEATURES = List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE);
+    /** As {@link #KEEPER}, and a standby of each agent takes over from one that is killed or hands over. */
+    static final String STANDBY = "standby";
+
+    private static final List<String> FEATURES =
+            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;
@@ -120,9 +124,16 @@ record Variant(
         List<String> drawn = FEATURES.stream()
                 .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
                 .toList();
-        return drawn.stream()
+        return withKeeper(drawn.stream()
                 .filter(each -> !each.equals(PAIR) || !drawn.contains(REBUILD))
-                .toList();
+                .toList());
+    }
+
+    /** A standby waits at a keeper. */
+    private static List<String> withKeeper(List<String> features) {
+        return features.contains(STANDBY) && !features.contains(KEEPER)
+                ? Stream.concat(features.stream(), Stream.of(KEEPER)).toList()
+                : features;
     }
 
     private static List<String> named(String features) {
@@ -135,7 +146,7 @@ record Variant(
         if (all.containsAll(List.of(PAIR, REBUILD))) {
             throw new IllegalArgumentException("--features: %s and %s exclude each other".formatted(PAIR, REBUILD));
         }
-        return all;
+        return withKeeper(all);
     }
 
     boolean has(String feature) {
@@ -158,7 +169,7 @@ record Variant(
                         faults.stream()
                                 .filter(kind ->
                                         !List.of(NONE, "takeover", "delete").contains(kind)),
-                        features.stream().filter(List.of(REBUILD, KEEPER)::contains))
+                        features.stream().filter(List.of(REBUILD, KEEPER, STANDBY)::contains))
                 .toList();
     }
 

@@ -16,8 +16,8 @@ import org.pcollections.TreePMap;
 
 /**
  * The spaces that {@link Repairs} has to look at, by their keys: those that have changed since it found them settled,
- * those on a node that has failed or is back, or whose drain has begun or ended, and those that were not settled when it
- * looked. They are taken in turn, so that none waits for ever behind those that nothing can be done for. One thread.
+ * those on a node that has failed or is back, or whose drain has begun or ended, and those that were not settled when
+ * it looked. They are taken in turn, so that none waits for ever behind those that nothing can be done for. One thread.
  */
 final class Outstanding {
 

@@ -46,15 +46,12 @@ final class Outstanding {
         return changed;
     }
 
-    /** The keys of rows that two states do not share. */
+    /** The keys of rows that differ. Those that the states share are equal at once. */
     private static <V> Set<String> changed(Optional<PSortedMap<String, V>> from, PSortedMap<String, V> to) {
         PSortedMap<String, V> before = from.orElse(TreePMap.empty());
         Set<String> changed = new HashSet<>();
-        if (before == to) {
-            return changed;
-        }
         to.forEach((key, row) -> {
-            if (before.get(key) != row) {
+            if (!row.equals(before.get(key))) {
                 changed.add(key);
             }
         });

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -47,7 +48,7 @@ final class Rooms {
 
     /** Takes a place that {@link NewHome} has chosen. */
     void take(ExtentHome home, long bytes) {
-        rooms().get(home.node()).take(home.offset(), bytes);
+        Objects.requireNonNull(rooms().get(home.node())).take(home.offset(), bytes);
     }
 
     /** Whether a node may get new extents. */

@@ -64,7 +64,7 @@ final class FreeSpaceTest {
                         draft.extents.create(other, List.of(overlapping));
                         return space;
                     }));
-            assertTrue(refused.getMessage().contains("of the pool of node 'a' would be in use twice"));
+            assertTrue(refused.toString().contains("of the pool of node 'a' would be in use twice"));
             assertEquals(before, with.ledger.state());
         }
     }

@@ -83,8 +83,6 @@ final class PagerContext {
         return isFilledByVmm;
     }
 
-    /** What outlives this process; null if nothing does. */
-    @Nullable
     Pins pins() {
         return pins;
     }

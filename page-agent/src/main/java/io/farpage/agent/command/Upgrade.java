@@ -28,11 +28,19 @@ final class Upgrade {
         /** What the keeper says of itself. */
         KeeperState look() throws IOException;
 
-        /** @throws UpgradeException if the agent refuses */
+        /**
+         * Has the agent hand over to its standby.
+         *
+         * @throws UpgradeException if it refuses
+         */
         void requestHandover() throws UpgradeException, InterruptedException;
     }
 
-    /** @param deadline how long the successor may take to become warm */
+    /**
+     * An upgrade of a node.
+     *
+     * @param deadline how long the successor may take to become warm
+     */
     Upgrade(Node node, Duration deadline, PrintWriter out) {
         this.node = node;
         this.deadline = deadline;

@@ -73,7 +73,11 @@ public final class DeviceWatch implements AutoCloseable {
      */
     private record Abandoned(CompletableFuture<Void> unused, long since, boolean reported) {}
 
-    /** @param clock monotonic nanoseconds */
+    /**
+     * Watches the devices of transports.
+     *
+     * @param clock monotonic nanoseconds
+     */
     public DeviceWatch(Transports transports, Listener listener, LongSupplier clock) {
         this.transports = transports;
         this.listener = listener;

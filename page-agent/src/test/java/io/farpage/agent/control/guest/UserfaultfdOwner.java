@@ -31,7 +31,11 @@ final class UserfaultfdOwner {
         return of.getProtectionDomain().getCodeSource().getLocation().getPath();
     }
 
-    /** @param arguments the path of the socket */
+    /**
+     * Owns a userfaultfd until its input ends.
+     *
+     * @param arguments the path of the socket
+     */
     public static void main(String[] arguments) throws IOException {
         Errno errno = Errno.create();
         Userfaultfd own = Userfaultfd.openForUserMode(0);

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Memory of pools of which only what is written takes room. A page of 2 MiB of a simulated guest is zeros but for a few
+ * Memory of pools that takes room only where it is written. A page of 2 MiB of a simulated guest is zeros but for a few
  * words. So what is copied or filled is compared first, and only the parts that differ are written: a part that no
  * process has ever written stays the kernel's page of zeros.
  */

@@ -70,7 +70,7 @@ public final class WorldHooks {
         return new SystemCall(0, 0);
     }
 
-    /** Memory that is to be populated can be, and takes room when it is written. */
+    /** Memory can always be populated, and takes room only when it is written. */
     public static SystemCall madvise(long address, long bytes, int advice) {
         if (advice == Memory.MADV_POPULATE_WRITE) {
             SparseMemory.mapped(address, bytes);

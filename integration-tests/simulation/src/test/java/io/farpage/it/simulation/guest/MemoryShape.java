@@ -2,7 +2,7 @@ package io.farpage.it.simulation.guest;
 
 /**
  * The memory of a guest. What a guest stores and loads are the numbers in the <em>cells</em> of its pages: a small page
- * has one, a large page has several, of which the guest may give up some.
+ * has one, a large page has several, and the guest may give up some of them.
  *
  * @param pages how many it has
  * @param pageBytes 4096 or 2 MiB

@@ -38,7 +38,7 @@ final class FrameRules {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     /** The ids of encrypted spaces. */
     private final Set<Long> encrypted = new HashSet<>();
-    /** Of a page of each space. */
+    /** The size of the pages of each space, in bytes. */
     private final Map<Long, Integer> pageBytes = new HashMap<>();
     /** The pool that each node is registered with. */
     private final Map<String, String> pools = new HashMap<>();

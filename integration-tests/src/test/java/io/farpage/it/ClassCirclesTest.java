@@ -68,7 +68,7 @@ class ClassCirclesTest {
         Map<String, Set<String>> reached =
                 uses.keySet().stream().collect(Collectors.toMap(name -> name, name -> reachable(uses, name)));
         return uses.keySet().stream()
-                .mapToInt(name -> (int) reached.get(name).stream()
+                .mapToInt(name -> (int) reached.getOrDefault(name, Set.of()).stream()
                         .filter(other -> reached.getOrDefault(other, Set.of()).contains(name))
                         .count())
                 .max()

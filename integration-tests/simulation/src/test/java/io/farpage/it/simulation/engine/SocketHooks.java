@@ -41,6 +41,7 @@ public final class SocketHooks {
 
     private SocketHooks() {}
 
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Packet(byte[] bytes, List<Integer> descriptors) {}
 
     /** One end of a connection, or what connections are accepted from. */

@@ -249,6 +249,9 @@ class RebuildTest {
                 assertEquals(
                         List.of(ExtentState.LOST, ExtentState.OK),
                         state.extentsOf(vm).stream().map(Extent::state).toList());
+                assertFalse(
+                        state.extentsOf(vm).getFirst().homes().contains(home("b", 0)),
+                        "a deletion of the space would have b zero the room");
                 assertEquals(given, state.space("new").isPresent());
             }
         }

@@ -33,6 +33,7 @@ public final class SparseMemory {
     public record Content(long bytes, List<Part> parts) {}
 
     /** Bytes of a content, from an offset on. */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     public record Part(long offset, byte[] bytes) {}
 
     private SparseMemory() {}

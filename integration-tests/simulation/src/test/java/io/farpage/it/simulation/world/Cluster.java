@@ -66,7 +66,6 @@ final class Cluster {
         private final String id;
         private final String address;
         private Node process;
-        private Optional<PageAgent> agent = Optional.empty();
         /** The process that was last given what the keeper has. */
         private Optional<Node> holder = Optional.empty();
 
@@ -374,8 +373,9 @@ final class Cluster {
         try {
             Optional<KeptMemory> claimed = WarmStart.await(config, providers, () -> {});
             claimed.ifPresent(_ -> hold(host, process));
-            host.agent = Optional.of(PageAgent.open(
-                    new PageAgent.Start(config, providers, ending -> mustEnd(host, process, ending), claimed)));
+            // Its threads keep it.
+            PageAgent _ = PageAgent.open(
+                    new PageAgent.Start(config, providers, ending -> mustEnd(host, process, ending), claimed));
         } catch (Exception e) {
             e.printStackTrace();
             engine.fail("agent " + host.id + " does not start: " + e);

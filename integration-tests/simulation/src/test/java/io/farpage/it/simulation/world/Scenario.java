@@ -53,6 +53,8 @@ public final class Scenario {
     private final Map<Guest, String> leaving = new LinkedHashMap<>();
     /** The hosts that guests come to whose memory no agent has taken yet. */
     private final Map<Guest, String> coming = new LinkedHashMap<>();
+    /** The agents that wait for the VMMs of guests. */
+    private final Map<Guest, Node> awaited = new HashMap<>();
     /** Hosts from which a guest is taken away: their agent goes on until that is done. */
     private final List<String> reserved = new ArrayList<>();
     /** Hosts whose agent may be about to hand over. */
@@ -299,6 +301,11 @@ public final class Scenario {
         return reserved.contains(host);
     }
 
+    /** Whether an agent waits for the VMM of a guest. */
+    boolean isAwaiting(Node agent) {
+        return awaited.containsValue(agent);
+    }
+
     boolean isHandingOver(String host) {
         return handingOver.contains(host);
     }
@@ -522,7 +529,11 @@ public final class Scenario {
             engine.pause(SECOND / 20);
             meanwhile.run();
             try {
+                Node agent = cluster.host(on).process();
                 answer = operator.put(on, space, withForce(guest, fields, answer));
+                if (answer.startsWith("200") && cluster.host(on).process() == agent) {
+                    awaited.put(guest, agent);
+                }
             } catch (IOException e) {
                 answer = e.toString();
             }
@@ -547,6 +558,7 @@ public final class Scenario {
             faults.beforeHandoff(on);
         }
         boolean isSent = guest.start(on, vmm, cluster.socket(space));
+        awaited.remove(guest);
         if (!isSent && !mayFail) {
             engine.fail("no agent listens for the memory of " + space);
         }

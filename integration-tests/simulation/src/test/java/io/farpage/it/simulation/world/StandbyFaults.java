@@ -191,6 +191,9 @@ final class StandbyFaults {
 
     /** An agent has ended in favour of its standby. */
     private void handedOver(Cluster.Host host) {
+        if (scenario.isAwaiting(host.process())) {
+            engine.fail("the agent of %s hands over while it waits for the VMM of a guest".formatted(host.id()));
+        }
         Upgrade upgrade = upgrades.get(host.id());
         scenario.operator().ended(host, upgrade.incarnation());
         engine.trail().count("agent handed over");

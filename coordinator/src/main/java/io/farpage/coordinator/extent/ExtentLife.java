@@ -4,6 +4,7 @@ import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PullState;
 import java.util.ArrayList;
 import java.util.List;
@@ -127,6 +128,31 @@ public final class ExtentLife {
         return extent.homes().size() > 1
                 ? without(now, gone.get(), now.droppedHomes())
                 : same(now, ExtentState.LOST, now.droppedHomes(), now.pull());
+    }
+
+    /**
+     * A lost extent that a pool in use no longer has, with a pool that never existed in place of that one: the room may
+     * be another space's, whose pages would be zeroed when the lost space is deleted.
+     *
+     * @param inUse whether a pool is in use
+     * @param none of a pool that never existed
+     */
+    public static Extent withoutRoom(Extent extent, Predicate<ExtentHome> inUse, Incarnation none) {
+        if (extent.state() == ExtentState.OK || extent.homes().stream().noneMatch(inUse)) {
+            return extent;
+        }
+        List<ExtentHome> homes = extent.homes().stream()
+                .map(home -> inUse.test(home) ? new ExtentHome(home.node(), none, home.offset()) : home)
+                .toList();
+        return new Extent(
+                extent.firstPage(),
+                extent.count(),
+                homes,
+                extent.state(),
+                OptionalLong.of(extent.epochNumber() + 1),
+                extent.dropped(),
+                extent.joining(),
+                extent.pull());
     }
 
     private static Extent promote(Extent extent, List<ExtentHome> replaced) {

@@ -8,7 +8,6 @@ import io.farpage.coordinator.extent.ExtentLife;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -31,7 +30,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -123,7 +121,7 @@ final class RebuiltState {
             // Pools that did not report are given up.
             Extent rest = Merge.lose(extent, place -> !merge.isCurrent(place));
             anyLost |= rest.state() == ExtentState.LOST;
-            extents.add(withoutRoom(rest));
+            extents.add(ExtentLife.withoutRoom(rest, merge::isCurrent, Incarnation.draw()));
             // Its pages count as lost, so it must not come back: others may be given the same room of another
             // incarnation.
             extent.homes().stream()
@@ -144,29 +142,6 @@ final class RebuiltState {
         put(Table.SPACES, State.idKey(space.id()), space);
         extents.forEach(extent ->
                 put(Table.EXTENTS, State.extentKey(State.idKey(said.space().id()), extent), extent));
-    }
-
-    /**
-     * A lost extent that a pool in use no longer has, with a pool that never existed in place of that one: the room may
-     * be another space's, whose pages would be zeroed when the lost space is deleted.
-     */
-    private Extent withoutRoom(Extent extent) {
-        if (extent.state() == ExtentState.OK || extent.homes().stream().noneMatch(merge::isCurrent)) {
-            return extent;
-        }
-        List<ExtentHome> homes = extent.homes().stream()
-                .map(home ->
-                        merge.isCurrent(home) ? new ExtentHome(home.node(), Incarnation.draw(), home.offset()) : home)
-                .toList();
-        return new Extent(
-                extent.firstPage(),
-                extent.count(),
-                homes,
-                extent.state(),
-                OptionalLong.of(extent.epochNumber() + 1),
-                extent.dropped(),
-                extent.joining(),
-                extent.pull());
     }
 
     private boolean isAttached(Space space) {

@@ -133,7 +133,7 @@ const SPACE_URGENCY = ["lost", "torn", "degraded", "deleting", "ok"];
 export function showSpaces(spaces, extents, words) {
   const table = part("space-table");
   const homes = [...new Set(spaces.flatMap(use => use.homes))].sort();
-  if (!changed(table, [spaces, words, spaces.map(use => extents.get(use.space.id)?.index)])) {
+  if (!changed(table, [spaces, words, spaces.map(use => extents.get(use.space.id)?.revision)])) {
     return;
   }
   const sorted = [...spaces].sort((a, b) => SPACE_URGENCY.indexOf(conditionOf(a)[0]) - SPACE_URGENCY.indexOf(conditionOf(b)[0]));

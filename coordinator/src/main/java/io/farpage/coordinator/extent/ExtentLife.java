@@ -135,7 +135,7 @@ public final class ExtentLife {
      * be another space's, whose pages would be zeroed when the lost space is deleted.
      *
      * @param inUse whether a pool is in use
-     * @param none of a pool that never existed
+     * @param none id of a pool that never existed
      */
     public static Extent withoutRoom(Extent extent, Predicate<ExtentHome> inUse, Incarnation none) {
         if (extent.state() == ExtentState.OK || extent.homes().stream().noneMatch(inUse)) {
@@ -144,15 +144,7 @@ public final class ExtentLife {
         List<ExtentHome> homes = extent.homes().stream()
                 .map(home -> inUse.test(home) ? new ExtentHome(home.node(), none, home.offset()) : home)
                 .toList();
-        return new Extent(
-                extent.firstPage(),
-                extent.count(),
-                homes,
-                extent.state(),
-                OptionalLong.of(extent.epochNumber() + 1),
-                extent.dropped(),
-                extent.joining(),
-                extent.pull());
+        return next(extent, homes, extent.droppedHomes(), extent.joining(), extent.pull());
     }
 
     private static Extent promote(Extent extent, List<ExtentHome> replaced) {

@@ -28,7 +28,7 @@ class ClassCirclesTest {
     /** Classes of a circle at most. */
     private static final int MOST = 8;
 
-    /** Larger ones that are there. Each is a task; none may grow, and what has become smaller is entered here. */
+    /** The largest circle of each package that has a larger one. A change that makes it smaller lowers the number. */
     private static final Map<String, Integer> LARGER = new TreeMap<>(Map.of(
             "io.farpage.agent.data.pager", 36,
             "io.farpage.coordinator.cluster", 32,

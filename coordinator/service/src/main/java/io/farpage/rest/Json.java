@@ -1,5 +1,6 @@
 package io.farpage.rest;
 
+import com.fasterxml.jackson.annotation.JsonAutoDetect;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.DeserializationFeature;
@@ -39,6 +40,8 @@ public final class Json {
                 .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
                 .disable(MapperFeature.SORT_PROPERTIES_ALPHABETICALLY)
                 .disable(DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
+                // A record writes its components; a method that tells something about them is none.
+                .changeDefaultVisibility(checker -> checker.withIsGetterVisibility(JsonAutoDetect.Visibility.NONE))
                 .changeDefaultPropertyInclusion(value -> value.withValueInclusion(JsonInclude.Include.NON_ABSENT));
         builder.withCoercionConfig(
                 LogicalType.Textual,

@@ -67,7 +67,7 @@ public final class Hosting {
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
                 .flatMap(each -> Attachments.of(draft, each.space()).stream())
-                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), a.id(), granted(draft, node, a)))
+                .map(a -> HostedAttachment.of(a, granted(draft, node, a)))
                 .toList();
         List<HostedPull> pulls = spaces.stream()
                 .flatMap(each -> Pulls.of(draft, each.space()))

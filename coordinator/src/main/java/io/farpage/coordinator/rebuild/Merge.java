@@ -250,10 +250,23 @@ final class Merge {
                 .filter(held -> !held.ends() || !isUsed(held.space()));
     }
 
-    private boolean isUsed(long space) {
+    /** Whether a node that has reported uses a space. */
+    boolean isUsed(long space) {
         return reports.values().stream()
                 .flatMap(report -> report.attachments().stream())
                 .anyMatch(held -> held.space() == space && !held.ends());
+    }
+
+    /** The homes that have reported and whose pools hold pages of a space. */
+    Set<String> homes(long space) {
+        Set<String> homes = new TreeSet<>();
+        spaces.get(space).extents().stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .flatMap(Extent::places)
+                .filter(this::isCurrent)
+                .map(ExtentHome::node)
+                .forEach(homes::add);
+        return homes;
     }
 
     /** Whether a home has reported with the pool that an extent names. */

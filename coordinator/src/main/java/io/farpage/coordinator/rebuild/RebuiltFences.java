@@ -3,53 +3,60 @@ package io.farpage.coordinator.rebuild;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
-import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
-import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
- * Fences that homes report. A home may have missed one before the coordinator was lost, so a fence that any home knows
- * is put for every home of the space. It is pending where the home does not report that it has cut the incarnation off.
+ * Fences that homes report, and those of agents that were started again. A home may have missed one before the
+ * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home does not report that it has cut the incarnation off.
  * As long as one is pending, the incarnation counts as attached exclusively: nothing else keeps other nodes from the
  * space, and its attach mode is unknown.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;
     private final Merge merge;
+    private final EndedAttachments attachments;
     private final List<Row> rows = new ArrayList<>();
     private final List<NodeReport.Superseded> cutOff = new ArrayList<>();
 
     /** A row to be written. */
     record Row(Table table, String key, Object value) {}
 
-    private record Target(long space, NodeReport.Superseded incarnation) {}
+    private record Target(long space, NodeReport.Superseded incarnation) {
+        static Target of(long space, String node, Incarnation incarnation) {
+            return new Target(space, new NodeReport.Superseded(node, incarnation));
+        }
 
-    RebuiltFences(Map<String, NodeReport> reports, Merge merge) {
+        boolean isOf(Attachment attachment) {
+            return equals(of(attachment.space(), attachment.node(), attachment.incarnation()));
+        }
+    }
+
+    RebuiltFences(Map<String, NodeReport> reports, Merge merge, EndedAttachments attachments) {
         this.reports = reports;
         this.merge = merge;
+        this.attachments = attachments;
         Map<String, Target> targets = new TreeMap<>();
-        reports.values().stream()
+        Stream<Target> reported = reports.values().stream()
                 .flatMap(report -> report.hosted().fences().stream())
-                .map(fence -> new Target(fence.space(), new NodeReport.Superseded(fence.node(), fence.incarnation())))
-                .forEach(target -> targets.put(target.toString(), target));
+                .map(fence -> Target.of(fence.space(), fence.node(), fence.incarnation()));
+        Stream<Target> ended =
+                attachments.cutOff().map(each -> Target.of(each.space(), each.node(), each.incarnation()));
+        Stream.concat(reported, ended).forEach(target -> targets.put(target.toString(), target));
         targets.values().forEach(this::add);
     }
 
     private void add(Target target) {
         cutOff.add(target.incarnation());
-        SpaceExtents space = merge.spaces().get(target.space());
-        if (space == null) {
+        if (!merge.spaces().containsKey(target.space())) {
             return;
         }
         String node = target.incarnation().node();
@@ -60,8 +67,15 @@ final class RebuiltFences {
         if (own.isPresent() && own.get().attachments().stream().noneMatch(held -> held.space() == target.space())) {
             return; // It has detached by itself, which ends its fences.
         }
-        List<Fence> fences =
-                homes(space).stream().map(home -> fence(home, target)).toList();
+        Optional<Attachment> known = attachments.cutOff().filter(target::isOf).findFirst();
+        boolean passes = known.flatMap(Attachment::heir).isPresent();
+        // It passes when the last home says that it has cut the incarnation off, so all of them are asked again.
+        List<Fence> fences = merge.homes(target.space()).stream()
+                // A home need not cut off its own process before, which has ended.
+                .filter(home -> own.isPresent() || !home.equals(node))
+                .map(home -> fence(home, target))
+                .map(fence -> passes ? fence.withAcknowledged(false) : fence)
+                .toList();
         boolean pending = fences.stream().anyMatch(fence -> !fence.acknowledged());
         if (!pending && own.isEmpty()) {
             return; // It is cut off everywhere and cannot come back.
@@ -74,20 +88,9 @@ final class RebuiltFences {
             rows.add(new Row(
                     Table.ATTACHMENTS,
                     State.idKey(target.space()) + "/" + node,
-                    new Attachment(target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE, 0)));
+                    known.orElseGet(() -> new Attachment(
+                            target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE, 0))));
         }
-    }
-
-    /** The homes that have reported and whose pools hold pages of a space. */
-    private Set<String> homes(SpaceExtents space) {
-        Set<String> homes = new TreeSet<>();
-        space.extents().stream()
-                .filter(extent -> extent.state() == ExtentState.OK)
-                .flatMap(Extent::places)
-                .filter(merge::isCurrent)
-                .map(ExtentHome::node)
-                .forEach(homes::add);
-        return homes;
     }
 
     private Fence fence(String home, Target target) {

@@ -51,6 +51,7 @@ final class RebuiltState {
 
     private final Map<String, NodeReport> reports;
     private final Merge merge;
+    private final EndedAttachments ended;
     private final Set<String> without;
     private final List<Change> changes = new ArrayList<>();
     private final Map<String, SortedSet<String>> retired = new TreeMap<>();
@@ -61,6 +62,7 @@ final class RebuiltState {
     RebuiltState(Map<String, NodeReport> reports, Merge merge, Set<String> without) {
         this.reports = reports;
         this.merge = merge;
+        ended = new EndedAttachments(reports, merge);
         this.without = without;
     }
 
@@ -76,7 +78,7 @@ final class RebuiltState {
         releases();
         forgotten();
         attachments();
-        RebuiltFences fences = new RebuiltFences(reports, merge);
+        RebuiltFences fences = new RebuiltFences(reports, merge, ended);
         fences.rows().forEach(this::put);
         superseded(fences);
         Map<String, String> before = store.rows(Table.RETIRED);
@@ -129,8 +131,11 @@ final class RebuiltState {
                     .forEach(home -> retired.computeIfAbsent(home.node(), node -> new TreeSet<>())
                             .add(home.incarnation().toString()));
         }
-        Optional<Torn> torn =
-                said.space().torn().or(() -> merge.tornByUse(said.space()).map(reason -> new Torn(reason, now)));
+        Optional<Torn> torn = said.space()
+                .torn()
+                .or(() -> merge.tornByUse(said.space())
+                        .or(() -> ended.torn(said.space().id()))
+                        .map(reason -> new Torn(reason, now)));
         Space space = said.space()
                 .withState(anyLost ? ExtentState.LOST : ExtentState.OK)
                 .withTorn(torn);
@@ -145,7 +150,8 @@ final class RebuiltState {
     }
 
     private boolean isAttached(Space space) {
-        return reports.keySet().stream().flatMap(merge::attachments).anyMatch(held -> held.space() == space.id());
+        return ended.isAdopted(space.id())
+                || reports.keySet().stream().flatMap(merge::attachments).anyMatch(held -> held.space() == space.id());
     }
 
     private void releases() {
@@ -167,15 +173,18 @@ final class RebuiltState {
 
     private void attachments() {
         reports.forEach((node, report) -> merge.attachments(node)
-                .forEach(held -> put(
-                        Table.ATTACHMENTS,
-                        State.idKey(held.space()) + "/" + node,
-                        new Attachment(
-                                held.space(),
-                                node,
-                                report.registration().incarnation(),
-                                held.mode(),
-                                id(held.space(), node, report.registration().incarnation())))));
+                .filter(held -> !held.ends() || !ended.isAdopted(held.space()))
+                .forEach(held -> attach(new Attachment(
+                        held.space(),
+                        node,
+                        report.registration().incarnation(),
+                        held.mode(),
+                        id(held.space(), node, report.registration().incarnation())))));
+        ended.adopted().stream().filter(each -> each.heir().isEmpty()).forEach(this::attach);
+    }
+
+    private void attach(Attachment attachment) {
+        put(Table.ATTACHMENTS, State.idKey(attachment.space()) + "/" + attachment.node(), attachment);
     }
 
     /** The latest that a home knows: the keys that the node has are of that attachment. */

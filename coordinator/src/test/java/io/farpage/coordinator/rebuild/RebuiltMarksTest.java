@@ -160,8 +160,8 @@ class RebuiltMarksTest {
     void shouldKeepTheIdThatHomesKnowOfAnAttachment() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Incarnation a = registration("a").incarnation();
-        rebuild.report("b", knowing("b", new HostedAttachment(5, "a", a, 48, 1)));
-        rebuild.report("c", knowing("c", new HostedAttachment(5, "a", a, 49, 1)));
+        rebuild.report("b", knowing("b", HostedAttachment.of(new Attachment(5, "a", a, AttachMode.EXCLUSIVE, 48), 1)));
+        rebuild.report("c", knowing("c", HostedAttachment.of(new Attachment(5, "a", a, AttachMode.EXCLUSIVE, 49), 1)));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, onBandC()));
         rebuild.finish(Set.of());
         assertEquals(

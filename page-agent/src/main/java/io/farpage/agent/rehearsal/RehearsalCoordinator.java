@@ -310,12 +310,8 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     private Hosted hosted() {
         List<HostedAttachment> attachments = Optional.ofNullable(attachment).stream()
-                .map(one -> new HostedAttachment(
-                        ID,
-                        one.node(),
-                        one.incarnation(),
-                        one.id(),
-                        Optional.ofNullable(grant).map(Grant::version).orElse(0L)))
+                .map(one -> HostedAttachment.of(
+                        one, Optional.ofNullable(grant).map(Grant::version).orElse(0L)))
                 .toList();
         return new Hosted(events.size(), List.of(extents()), List.of(), attachments, List.of(), List.of());
     }

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.model;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.OptionalLong;
@@ -30,7 +29,6 @@ public record Drain(
     }
 
     /** Bytes that no other node has yet. */
-    @JsonIgnore
     public long leftBytes() {
         return Math.max(0, bytes - copiedBytes.orElse(0));
     }

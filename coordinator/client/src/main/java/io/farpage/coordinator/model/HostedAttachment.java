@@ -1,6 +1,7 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Optional;
 
 /**
  * A node that is attached to a space, for a home that has extents of that space.
@@ -9,6 +10,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param node which is attached
  * @param incarnation of that node
  * @param id of the attachment
+ * @param mode alone or beside others; a coordinator of an earlier build leaves it out
  * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none
  */
 public record HostedAttachment(
@@ -16,4 +18,17 @@ public record HostedAttachment(
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long id,
-        @JsonProperty(required = true) long granted) {}
+        Optional<AttachMode> mode,
+        @JsonProperty(required = true) long granted) {
+
+    /** An attachment with the version of the grant for it that the coordinator has. */
+    public static HostedAttachment of(Attachment attachment, long granted) {
+        return new HostedAttachment(
+                attachment.space(),
+                attachment.node(),
+                attachment.incarnation(),
+                attachment.id(),
+                Optional.of(attachment.mode()),
+                granted);
+    }
+}

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.model;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
@@ -29,7 +28,6 @@ public record Repair(
     }
 
     /** Bytes that no home that joins has yet. */
-    @JsonIgnore
     public long leftBytes() {
         return Math.max(0, bytes - copiedBytes);
     }

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.model;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -28,7 +27,6 @@ public record SpaceExtents(
     }
 
     /** Whether a home joins an extent, or was dropped and is not acknowledged. */
-    @JsonIgnore
     public boolean isMoving() {
         return extents.stream()
                 .anyMatch(extent ->

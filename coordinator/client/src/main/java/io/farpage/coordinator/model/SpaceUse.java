@@ -1,6 +1,5 @@
 package io.farpage.coordinator.model;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Locale;
@@ -30,7 +29,6 @@ public record SpaceUse(
     }
 
     /** Its state in a few words, the worst first: lost extents, torn, being deleted, degraded extents. */
-    @JsonIgnore
     public String condition() {
         if (lost > 0) {
             return "%d of %d lost".formatted(lost, extents);

@@ -16,6 +16,8 @@ import io.farpage.agent.control.device.Transports;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -133,7 +135,8 @@ final class HomeGrantsTest {
                 List.of(new SpaceExtents(space, 10, List.of(extents))),
                 List.of(),
                 attached.stream()
-                        .map(node -> new HostedAttachment(1, node, GUEST, attachment, granted))
+                        .map(node -> HostedAttachment.of(
+                                new Attachment(1, node, GUEST, AttachMode.EXCLUSIVE, attachment), granted))
                         .toList(),
                 List.of(),
                 List.of());

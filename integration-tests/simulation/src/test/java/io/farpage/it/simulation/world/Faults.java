@@ -160,20 +160,17 @@ final class Faults {
         });
     }
 
-    /** As {@link #down}, of what replaces an agent by its standby. */
+    /** As {@link #failing}, of what replaces an agent by its standby. */
     void replacing(String name, long nanos, Runnable mend) {
-        down++;
         failing++;
         lasting(name, nanos, () -> {
             mend.run();
-            down--;
             failing--;
             failedUntil = engine.now();
-            downUntil = failedUntil;
         });
     }
 
-    /** As {@link #failing}, of what takes an agent down. */
+    /** As {@link #failing}, of what takes an agent down with its pool. */
     private void down(String name, long nanos, Runnable mend) {
         down++;
         failing(name, nanos, () -> {
@@ -250,6 +247,7 @@ final class Faults {
     private void loseStore() {
         if (cluster.coordinators().isEmpty()
                 || cluster.servesOlder()
+                || cluster.hasLostStore()
                 || down > 0
                 || engine.now() - downUntil < 3 * SECOND) {
             return;
@@ -486,7 +484,7 @@ final class Faults {
             standbys.takenOver(host, nanos, isWarm, 0);
             return;
         }
-        down("restart", nanos, () -> {
+        failing("restart", nanos, () -> {
             cluster.start(host);
             scenario.await("the guests of " + host.id() + " are served again", 60, () -> {
                 verdicts.excuse(host.id(), 0);

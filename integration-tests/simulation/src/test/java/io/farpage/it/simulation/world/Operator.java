@@ -49,7 +49,7 @@ final class Operator {
      * rebuilt, which takes every agent, or if the agent is dead.
      */
     boolean kill(Cluster.Host host) {
-        if (!killAgent(host)) {
+        if (cluster.hasLostStore() || !killAgent(host)) {
             return false;
         }
         cluster.endHost(host);
@@ -59,6 +59,11 @@ final class Operator {
     /** As {@link #kill}, while its host goes on, whose keeper may have the pool and the guests. */
     boolean killAgent(Cluster.Host host) {
         Node process = host.process();
+        if (cluster.hasLostStore() && host.runs()) {
+            // No coordinator tells its incarnation, and the one that is rebuilt knows that of its successor.
+            process.kill();
+            return true;
+        }
         Optional<Incarnation> known = incarnation(host);
         return host.process() == process
                 && known.filter(now -> killAgent(host, now)).isPresent();

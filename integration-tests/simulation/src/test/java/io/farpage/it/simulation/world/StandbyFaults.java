@@ -269,13 +269,8 @@ final class StandbyFaults {
         }
     }
 
-    /** A rebuild takes every agent, and knows nothing of the guests that a successor has yet to adopt. */
     private boolean mayBeKilled(Cluster.Host host) {
-        return host.lives()
-                && host.runs()
-                && scenario.isSettled(host.id())
-                && !scenario.isReserved(host.id())
-                && !cluster.hasLostStore();
+        return host.lives() && host.runs() && scenario.isSettled(host.id()) && !scenario.isReserved(host.id());
     }
 
     /** An agent is killed, and shortly after it a standby, which may be about to adopt its guests. */

@@ -96,6 +96,7 @@ final class Merge {
 
     /** A home that zeroes a range, or has done so, knows whether the space was deleted. */
     private void removeDeleted() {
+        reports.values().stream().flatMap(report -> report.deleted().stream()).forEach(deleted::addAll);
         reports.values().stream()
                 .flatMap(report -> Stream.concat(report.released().stream(), report.hosted().releases().stream()))
                 .filter(Release::deleted)

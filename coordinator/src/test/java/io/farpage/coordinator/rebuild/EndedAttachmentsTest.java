@@ -94,7 +94,8 @@ class EndedAttachmentsTest {
                 plain.attached(),
                 plain.attachments(),
                 plain.released(),
-                plain.superseded());
+                plain.superseded(),
+                Optional.empty());
     }
 
     private State rebuild(NodeReport a, NodeReport b, NodeReport c) {

@@ -68,7 +68,8 @@ class RebuildServerTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of());
+                List.of(),
+                Optional.empty());
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");
         RestServer.Options options =

@@ -399,6 +399,34 @@ class RebuildTest {
         assertEquals(List.of(home("b", 4), home("c", 12)), extents.getLast().homes());
     }
 
+    /** Home b has zeroed its copy and the lost coordinator knew that; home c has not read of the deletion. */
+    @Test
+    void shouldNotBringASpaceBackThatAHomeRemembersAsDeleted() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        SpaceExtents vm = space(5, "vm", new Extent(0, 4, List.of(home("b", 0), home("c", 0)), ExtentState.OK));
+        NodeReport b = report("b", 110, List.of());
+        rebuild.report(
+                "b",
+                new NodeReport(
+                        b.seen(),
+                        b.index(),
+                        b.registration(),
+                        b.hosted(),
+                        b.attached(),
+                        b.attachments(),
+                        b.released(),
+                        b.superseded(),
+                        Optional.of(List.of(5L))));
+        rebuild.report("c", report("c", List.of(vm)));
+        rebuild.finish(Set.of());
+        State state = state();
+        assertTrue(state.spaces().isEmpty());
+        assertEquals(
+                List.of(true),
+                state.releases().values().stream().map(Release::deleted).toList(),
+                "home c zeroes its copy");
+    }
+
     @Test
     void shouldNotBringAMirroredSpaceBackThatWasDeleted() {
         Rebuild rebuild = new Rebuild(store, Set.of());
@@ -534,7 +562,8 @@ class RebuildTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of());
+                List.of(),
+                Optional.empty());
         assertTrue(refusal(() -> rebuild.report("b", other)).contains("2 clusters"));
     }
 
@@ -551,7 +580,8 @@ class RebuildTest {
                         List.of(),
                         List.of(),
                         List.of(),
-                        List.of()));
+                        List.of(),
+                        Optional.empty()));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("joined a cluster"));
     }
 }

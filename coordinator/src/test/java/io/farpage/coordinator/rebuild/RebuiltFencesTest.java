@@ -61,7 +61,8 @@ class RebuiltFencesTest {
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     private static NodeReport withSuperseded(NodeReport report, NodeReport.Superseded... old) {
@@ -73,7 +74,8 @@ class RebuiltFencesTest {
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                List.of(old));
+                List.of(old),
+                Optional.empty());
     }
 
     private static Fence fence(String home, long space, String node, long incarnation, boolean acknowledged) {

@@ -90,7 +90,8 @@ final class Reports {
                 List.of(),
                 List.of(),
                 List.of(released),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     static NodeReport attached(String node, AttachMode mode, SpaceExtents... spaces) {
@@ -111,7 +112,8 @@ final class Reports {
                 spaces,
                 attachments,
                 List.of(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     static String refusal(Runnable attempt) {

@@ -15,6 +15,8 @@ import java.util.Optional;
  * @param attachments how it works with them
  * @param released the releases that it has carried out and that the coordinator may not know of yet
  * @param superseded incarnations of other nodes that it has seen replaced or removed
+ * @param deleted ids of spaces that were deleted, of which it has zeroed a part; an agent of an earlier build leaves it
+ *     out
  */
 public record NodeReport(
         Optional<String> seen,
@@ -24,7 +26,8 @@ public record NodeReport(
         @JsonProperty(required = true) List<SpaceExtents> attached,
         @JsonProperty(required = true) List<Held> attachments,
         @JsonProperty(required = true) List<Release> released,
-        @JsonProperty(required = true) List<Superseded> superseded) {
+        @JsonProperty(required = true) List<Superseded> superseded,
+        Optional<List<Long>> deleted) {
 
     /** Checks what was seen and copies the lists. */
     public NodeReport {
@@ -33,6 +36,7 @@ public record NodeReport(
         attachments = List.copyOf(attachments);
         released = List.copyOf(released);
         superseded = List.copyOf(superseded);
+        deleted = deleted.map(List::copyOf);
     }
 
     /** What the agent has seen, read. */

@@ -15,10 +15,12 @@ import io.farpage.pool.PagePool;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SequencedSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -45,6 +47,9 @@ public final class Hosting implements AutoCloseable {
     /** Bytes that are zeroed between two checks whether to stop: at 1 GB/s, 8 ms. */
     static final long SLICE = 8 << 20;
 
+    /** Deleted spaces that are remembered. */
+    static final int MOST_DELETED = 4096;
+
     /** Well within the drain timeout of an agent that is closed. */
     static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
@@ -58,13 +63,16 @@ public final class Hosting implements AutoCloseable {
     private final AtomicInteger asked = new AtomicInteger(1);
     private volatile boolean settled;
     /** What this node knows, for any thread. */
-    private volatile Known known = new Known(Hosted.NOTHING, List.of());
+    private volatile Known known = new Known(Hosted.NOTHING, List.of(), List.of());
 
     private volatile Consumer<Hosted> keeper = _ -> {};
 
     // The rest belongs to the thread.
     private final Map<HostedAck.Fenced, CutOff> fences = new HashMap<>();
     private final Map<Long, Range> ranges = new HashMap<>();
+    /** Another home may not have read yet that they are deleted. */
+    private final SequencedSet<Long> deleted = new LinkedHashSet<>();
+
     private Hosted hosted = Hosted.NOTHING;
     private Optional<Epoch> epoch = Optional.empty();
     private Optional<HostedAck> acknowledged = Optional.empty();
@@ -109,8 +117,9 @@ public final class Hosting implements AutoCloseable {
      *
      * @param hosted the document that was applied last, with the fences acknowledged that were carried out
      * @param zeroed the releases that were carried out and that the coordinator may still list
+     * @param deleted ids of the spaces that were deleted last, of which a range was zeroed and is listed no longer
      */
-    record Known(Hosted hosted, List<Release> zeroed) {}
+    record Known(Hosted hosted, List<Release> zeroed, List<Long> deleted) {}
 
     private record CutOff(CompletableFuture<Void> done, long since) {
         boolean isDone() {
@@ -306,7 +315,16 @@ public final class Hosting implements AutoCloseable {
         Map<Long, Release> zeroable = withFences().zeroable().stream()
                 .filter(release -> release.incarnation().equals(home.pool()))
                 .collect(Collectors.toMap(Release::id, each -> each));
-        ranges.keySet().retainAll(zeroable.keySet());
+        ranges.values().removeIf(range -> {
+            boolean ends = !zeroable.containsKey(range.release.id());
+            if (ends && range.isZero() && range.release.deleted()) {
+                deleted.addLast(range.release.space());
+            }
+            return ends;
+        });
+        while (deleted.size() > MOST_DELETED) {
+            var _ = deleted.removeFirst();
+        }
         for (Release release : zeroable.values()) {
             if (!ranges.containsKey(release.id())) {
                 access.revoke(release.offset(), release.length());
@@ -328,7 +346,8 @@ public final class Hosting implements AutoCloseable {
                 ranges.values().stream()
                         .filter(Range::isZero)
                         .map(range -> range.release)
-                        .toList());
+                        .toList(),
+                List.copyOf(deleted));
     }
 
     /** Zeroes released ranges, until there is something else to do. */

@@ -105,7 +105,8 @@ public final class RebuildReports implements AutoCloseable {
                 held.spaces(),
                 held.attachments(),
                 home.zeroed(),
-                known.superseded().get());
+                known.superseded().get(),
+                Optional.of(home.deleted()));
     }
 
     @Override

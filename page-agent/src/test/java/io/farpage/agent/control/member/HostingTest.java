@@ -269,6 +269,21 @@ final class HostingTest {
     }
 
     @Test
+    void shouldRememberDeletedSpacesWhoseRangesItHasZeroed() throws Exception {
+        Release ofCopy = new Release(2, 6, POOL, 4096, 4096, false);
+        step(document(10, release(1, 0, 4096), ofCopy));
+        assertEquals(List.of(), hosting.known().deleted());
+        step(document(11));
+        assertEquals(List.of(SPACE), hosting.known().deleted());
+        for (long space = 100; space < 100 + Hosting.MOST_DELETED; space++) {
+            step(document(2 * space, new Release(space, space, POOL, 0, 4096, true)));
+            step(document(2 * space + 1));
+        }
+        assertEquals(Hosting.MOST_DELETED, hosting.known().deleted().size());
+        assertEquals(100, hosting.known().deleted().getFirst());
+    }
+
+    @Test
     void shouldZeroAfterTheShardHasStoppedWritingToTheRange() throws Exception {
         stopped = new CompletableFuture<>();
         step(document(10, release(1, 0, 4096)));

@@ -44,17 +44,36 @@ final class EndedAttachments {
         }
     }
 
-    /** What the home with the latest document that has the space knows of its attachments. */
+    /**
+     * The attachments to a space as of the highest revision that is reported with them: by the home with the latest
+     * document that has the space, or by the successor of a process that had attached later.
+     */
     private List<HostedAttachment> lastKnown(long space) {
-        return reports.values().stream()
+        Optional<Hosted> latest = reports.values().stream()
                 .map(NodeReport::hosted)
                 .filter(hosted ->
                         hosted.spaces().stream().anyMatch(each -> each.space().id() == space))
-                .max(Comparator.comparingLong(Hosted::revision))
-                .map(hosted -> hosted.attachments().stream()
+                .max(Comparator.comparingLong(Hosted::revision));
+        long revision = latest.map(Hosted::revision).orElse(-1L);
+        List<HostedAttachment> left = reports.entrySet().stream()
+                .flatMap(report -> left(report.getKey(), report.getValue(), space, revision))
+                .toList();
+        return left.isEmpty()
+                ? latest.stream()
+                        .flatMap(hosted -> hosted.attachments().stream())
                         .filter(each -> each.space() == space)
-                        .toList())
-                .orElse(List.of());
+                        .toList()
+                : left;
+    }
+
+    /** The attachment of a guest that waits for the successor, if it is of a higher revision. */
+    private static Stream<HostedAttachment> left(String node, NodeReport report, long space, long than) {
+        return report.left().stream()
+                .flatMap(List::stream)
+                .filter(left ->
+                        left.space().space().id() == space && left.space().revision() > than)
+                .map(left -> HostedAttachment.of(
+                        new Attachment(space, node, left.incarnation(), AttachMode.EXCLUSIVE, 0), 0));
     }
 
     /** Another node was attached later, so this attachment had ended before the coordinator was lost. */

@@ -51,8 +51,13 @@ final class Merge {
         checkSuperseded();
     }
 
-    private static Stream<SpaceExtents> all(NodeReport report) {
-        return Stream.concat(report.hosted().spaces().stream(), report.attached().stream());
+    /** The spaces of a report, each as often as it is there. */
+    static Stream<SpaceExtents> all(NodeReport report) {
+        return Stream.of(
+                        report.hosted().spaces().stream(),
+                        report.attached().stream(),
+                        report.left().stream().flatMap(List::stream).map(NodeReport.Left::space))
+                .flatMap(each -> each);
     }
 
     private void checkClusters() {

@@ -256,8 +256,7 @@ final class RebuiltState {
     private long highestId() {
         return reports.values().stream()
                 .flatMap(report -> Stream.concat(
-                        Stream.concat(report.hosted().spaces().stream(), report.attached().stream())
-                                .map(space -> space.space().id()),
+                        Merge.all(report).map(space -> space.space().id()),
                         Stream.concat(report.hosted().releases().stream(), report.released().stream())
                                 .map(Release::id)))
                 .mapToLong(Long::longValue)

@@ -21,6 +21,9 @@ import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
@@ -36,6 +39,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -95,7 +99,29 @@ class EndedAttachmentsTest {
                 plain.attachments(),
                 plain.released(),
                 plain.superseded(),
+                Optional.empty(),
                 Optional.empty());
+    }
+
+    /** The report of node a, whose process before has left a guest and known its space as of a revision. */
+    private static NodeReport leftAt(long revision) {
+        NodeReport plain = successor(5L);
+        SpaceExtents moved = space(
+                5,
+                "vm",
+                new Extent(0, 4, List.of(Reports.home("b", 0)), ExtentState.OK),
+                new Extent(4, 4, List.of(Reports.home("b", 8)), ExtentState.OK));
+        return new NodeReport(
+                Optional.of(seen(120)),
+                plain.index(),
+                plain.registration(),
+                plain.hosted(),
+                plain.attached(),
+                plain.attachments(),
+                plain.released(),
+                plain.superseded(),
+                plain.deleted(),
+                Optional.of(List.of(new NodeReport.Left(BEFORE, asOf(revision, moved)))));
     }
 
     private State rebuild(NodeReport a, NodeReport b, NodeReport c) {
@@ -162,6 +188,28 @@ class EndedAttachmentsTest {
         State state = rebuild(successor(5L), home("b", REVISION, passed), home("c", REVISION, passed));
         assertEquals(List.of(passed), List.copyOf(state.attachments().values()));
         assertTrue(state.fences().isEmpty());
+    }
+
+    /** No home has read yet that the guest attached, nor that home c was dropped. */
+    @Test
+    void shouldTakeFromTheSuccessorWhatTheProcessBeforeKnew() {
+        State state = rebuild(leftAt(115), home("b", REVISION), home("c", REVISION));
+        assertEquals(
+                List.of(new Attachment(5, "a", BEFORE, AttachMode.EXCLUSIVE, 0).withHeir(NOW)),
+                List.copyOf(state.attachments().values()));
+        assertEquals(
+                Set.of("b"),
+                state.extentsOf(state.space("vm").orElseThrow()).stream()
+                        .flatMap(Extent::places)
+                        .map(ExtentHome::node)
+                        .collect(Collectors.toSet()));
+    }
+
+    /** The space was taken over, and detached, after the process before had last heard of it. */
+    @Test
+    void shouldNotPassAGuestThatAHomeKnowsAsDetached() {
+        State state = rebuild(leftAt(REVISION), home("b", 110), home("c", 110));
+        assertTrue(state.attachments().isEmpty());
     }
 
     /** The process before has ended, and its links with it; a home that has failed would be waited for. */

@@ -69,6 +69,7 @@ class RebuildServerTest {
                 List.of(),
                 List.of(),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");

@@ -416,7 +416,8 @@ class RebuildTest {
                         b.attachments(),
                         b.released(),
                         b.superseded(),
-                        Optional.of(List.of(5L))));
+                        Optional.of(List.of(5L)),
+                        Optional.empty()));
         rebuild.report("c", report("c", List.of(vm)));
         rebuild.finish(Set.of());
         State state = state();
@@ -563,6 +564,7 @@ class RebuildTest {
                 List.of(),
                 List.of(),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
         assertTrue(refusal(() -> rebuild.report("b", other)).contains("2 clusters"));
     }
@@ -581,6 +583,7 @@ class RebuildTest {
                         List.of(),
                         List.of(),
                         List.of(),
+                        Optional.empty(),
                         Optional.empty()));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("joined a cluster"));
     }

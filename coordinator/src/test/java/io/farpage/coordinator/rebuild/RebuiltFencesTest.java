@@ -62,6 +62,7 @@ class RebuiltFencesTest {
                 report.attachments(),
                 report.released(),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -75,6 +76,7 @@ class RebuiltFencesTest {
                 report.attachments(),
                 report.released(),
                 List.of(old),
+                Optional.empty(),
                 Optional.empty());
     }
 

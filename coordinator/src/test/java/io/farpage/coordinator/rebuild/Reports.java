@@ -91,6 +91,7 @@ final class Reports {
                 List.of(),
                 List.of(released),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -113,6 +114,7 @@ final class Reports {
                 attachments,
                 List.of(),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 

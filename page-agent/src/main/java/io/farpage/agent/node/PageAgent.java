@@ -250,7 +250,7 @@ public final class PageAgent implements AutoCloseable {
                 coordinator,
                 node,
                 announcement::registration,
-                new RebuildReports.Known(hosting, spaces, links::superseded, events)));
+                new RebuildReports.Known(hosting, spaces, links::superseded, guests::left, events)));
         doors.tls().ifPresent(tls -> {
             tls.onChange(audit::certificateChanged);
             // The link key is registered again, signed with the certificate that is in use now.

@@ -17,6 +17,8 @@ import java.util.Optional;
  * @param superseded incarnations of other nodes that it has seen replaced or removed
  * @param deleted ids of spaces that were deleted, of which it has zeroed a part; an agent of an earlier build leaves it
  *     out
+ * @param left spaces of guests that an earlier process of the node has left and that this one does not serve yet; an
+ *     agent of an earlier build leaves it out
  */
 public record NodeReport(
         Optional<String> seen,
@@ -27,7 +29,8 @@ public record NodeReport(
         @JsonProperty(required = true) List<Held> attachments,
         @JsonProperty(required = true) List<Release> released,
         @JsonProperty(required = true) List<Superseded> superseded,
-        Optional<List<Long>> deleted) {
+        Optional<List<Long>> deleted,
+        Optional<List<Left>> left) {
 
     /** Checks what was seen and copies the lists. */
     public NodeReport {
@@ -37,6 +40,7 @@ public record NodeReport(
         released = List.copyOf(released);
         superseded = List.copyOf(superseded);
         deleted = deleted.map(List::copyOf);
+        left = left.map(List::copyOf);
     }
 
     /** What the agent has seen, read. */
@@ -64,6 +68,16 @@ public record NodeReport(
             torn = torn.map(Torn::reason);
         }
     }
+
+    /**
+     * A space whose guest waits for the process that reports.
+     *
+     * @param incarnation of the process that has served the guest, which attached to the space exclusively
+     * @param space with all its extents as that process knew them
+     */
+    public record Left(
+            @JsonProperty(required = true) Incarnation incarnation,
+            @JsonProperty(required = true) SpaceExtents space) {}
 
     /**
      * An incarnation that no longer belongs to the cluster.

@@ -7,6 +7,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.NodeReport;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
@@ -85,6 +86,16 @@ final class Adoptions implements AutoCloseable {
         return waiting.stream()
                 .filter(guest -> guest.refusal().isEmpty())
                 .map(LeftGuest::space)
+                .toList();
+    }
+
+    /** The spaces of the guests that this agent does not serve yet, as the earlier process knew them. */
+    List<NodeReport.Left> left() {
+        return waiting.stream()
+                .filter(guest -> guest.refusal().isEmpty())
+                .flatMap(guest -> guest.record().stream())
+                .flatMap(record ->
+                        record.extents().stream().map(extents -> new NodeReport.Left(record.incarnation(), extents)))
                 .toList();
     }
 

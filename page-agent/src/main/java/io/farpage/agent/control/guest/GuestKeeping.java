@@ -94,7 +94,8 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 options.prefetchPages(),
                 MemoryFile.lengthOf(memory.file()),
                 memory.slices(),
-                past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())));
+                past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())),
+                Optional.empty());
     }
 
     /** Passes descriptors to the keeper, by part. The keeper may already hold them. */

@@ -6,6 +6,7 @@ import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.seal.SealTable;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceExtents;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
@@ -31,6 +32,8 @@ import java.util.regex.Pattern;
  * @param memoryBytes length of the memory file
  * @param slices of the space, one for each userfaultfd
  * @param sealed of an encrypted space
+ * @param extents of the space as the agent knew them last; an agent of an earlier build leaves them out, and they are
+ *     left out if the record has no room for them
  */
 record GuestRecord(
         @JsonProperty(required = true) String node,
@@ -46,7 +49,8 @@ record GuestRecord(
         @JsonProperty(required = true) int prefetchPages,
         @JsonProperty(required = true) long memoryBytes,
         @JsonProperty(required = true) List<Slice> slices,
-        Optional<Sealed> sealed) {
+        Optional<Sealed> sealed,
+        Optional<SpaceExtents> extents) {
     /**
      * What a successor must know to open the pages of an encrypted space, beside their tags and versions.
      *
@@ -105,12 +109,12 @@ record GuestRecord(
 
     /** The same for another process. */
     GuestRecord of(Incarnation other) {
-        return with(other, localPages, sealed);
+        return with(other, localPages, sealed, extents);
     }
 
     /** The same with another limit. */
     GuestRecord limitedTo(int otherLocalPages) {
-        return with(incarnation, otherLocalPages, sealed);
+        return with(incarnation, otherLocalPages, sealed, extents);
     }
 
     /** The same with other salts. */
@@ -118,10 +122,20 @@ record GuestRecord(
         return with(
                 incarnation,
                 localPages,
-                Optional.of(Sealed.of(sealed.orElseThrow().keyId(), salts)));
+                Optional.of(Sealed.of(sealed.orElseThrow().keyId(), salts)),
+                extents);
     }
 
-    private GuestRecord with(Incarnation otherIncarnation, int otherLocalPages, Optional<Sealed> otherSealed) {
+    /** The same with other extents, or without any. */
+    GuestRecord at(Optional<SpaceExtents> now) {
+        return with(incarnation, localPages, sealed, now);
+    }
+
+    private GuestRecord with(
+            Incarnation otherIncarnation,
+            int otherLocalPages,
+            Optional<Sealed> otherSealed,
+            Optional<SpaceExtents> otherExtents) {
         return new GuestRecord(
                 node,
                 otherIncarnation,
@@ -136,7 +150,8 @@ record GuestRecord(
                 prefetchPages,
                 memoryBytes,
                 slices,
-                otherSealed);
+                otherSealed,
+                otherExtents);
     }
 
     /** Where the table of a slice begins in the file; behind the last are tags and versions. */

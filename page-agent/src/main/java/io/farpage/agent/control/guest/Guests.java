@@ -18,6 +18,7 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.CopyReport;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -93,6 +94,11 @@ public final class Guests implements AutoCloseable, SampledGuests {
      */
     public List<Long> adopted() {
         return adoptions.spaces();
+    }
+
+    /** The spaces of the guests that an earlier process has left and that are not served yet. Any thread. */
+    public List<NodeReport.Left> left() {
+        return adoptions.left();
     }
 
     /** Starts to serve the guests that an earlier process has left running, once the coordinator knows this one. */

@@ -85,6 +85,7 @@ final class HandoffAdmission implements Guest.Admission {
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
             PagerOptions allowed = backing == null ? options : withinGroups(memory, pageBytes);
             kept = keeping.by().keep(use, keeping.socket(), memory, allowed, past);
+            kept.ifPresent(guest -> use.onExtents(guest::knows));
             Optional<SealedSpace> sealed = past.seal().isPresent()
                     ? Optional.of(past.seal().get().begin(kept.map(KeptGuest::seal)))
                     : Optional.empty();

@@ -7,6 +7,7 @@ import io.farpage.agent.data.pager.KeptTable;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.seal.SealTable;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Memory;
@@ -281,18 +282,31 @@ final class KeptGuest {
         }
     }
 
+    /** The extents of its space have changed. */
+    synchronized void knows(SpaceExtents extents) {
+        if (!released) {
+            record = record.at(Optional.of(extents));
+            write();
+        }
+    }
+
     private synchronized Optional<String> store(SortedMap<Integer, byte[]> salts) {
         GuestRecord salted = record.salted(salts);
-        Optional<String> failure = text.write(Json.STRICT.writeValueAsString(salted));
+        Optional<String> failure = write(salted);
         if (failure.isEmpty()) {
             record = salted;
         }
         return failure;
     }
 
+    /** Without the extents, if there is no room for them. */
+    private Optional<String> write(GuestRecord now) {
+        Optional<String> failure = text.write(Json.STRICT.writeValueAsString(now));
+        return failure.isPresent() && now.extents().isPresent() ? write(now.at(Optional.empty())) : failure;
+    }
+
     private void write() {
-        text.write(Json.STRICT.writeValueAsString(record))
-                .ifPresent(why -> log.warn("space {}: its record is not kept: {}", record.name(), why));
+        write(record).ifPresent(why -> log.warn("space {}: its record is not kept: {}", record.name(), why));
     }
 
     /** Whether the keeper was requested to release it. */

@@ -83,6 +83,7 @@ final class LeftGuest {
 
     void use(Optional<SpaceUse> begun) {
         use = begun;
+        begun.ifPresent(attached -> attached.onExtents(kept.orElseThrow()::knows));
     }
 
     /** Why it is not served; empty if it may be. */

@@ -36,10 +36,15 @@ public final class RebuildReports implements AutoCloseable {
      * @param hosting what it does as a home
      * @param spaces that it is attached to
      * @param superseded incarnations of its peers
+     * @param left spaces of guests that an earlier process has left and this one does not serve yet
      * @param events that it follows
      */
     public record Known(
-            Hosting hosting, Spaces spaces, Supplier<List<NodeReport.Superseded>> superseded, EventWatch events) {}
+            Hosting hosting,
+            Spaces spaces,
+            Supplier<List<NodeReport.Superseded>> superseded,
+            Supplier<List<NodeReport.Left>> left,
+            EventWatch events) {}
 
     /** @param registration what the agent registers with */
     public RebuildReports(
@@ -95,6 +100,8 @@ public final class RebuildReports implements AutoCloseable {
 
     private NodeReport report() {
         Allegiance.Status status = coordinator.allegiance().status();
+        // Before what is held: a guest may be adopted meanwhile.
+        List<NodeReport.Left> left = known.left().get();
         Spaces.Held held = known.spaces().held();
         Hosting.Known home = known.hosting().known();
         return new NodeReport(
@@ -106,7 +113,8 @@ public final class RebuildReports implements AutoCloseable {
                 held.attachments(),
                 home.zeroed(),
                 known.superseded().get(),
-                Optional.of(home.deleted()));
+                Optional.of(home.deleted()),
+                Optional.of(left));
     }
 
     @Override

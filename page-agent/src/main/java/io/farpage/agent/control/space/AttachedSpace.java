@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** A space that this agent is attached to, and its current uses. Thread-safe. */
@@ -21,6 +22,7 @@ final class AttachedSpace {
     private volatile SpaceExtents extents;
     private volatile SpaceMap map;
     private volatile Optional<String> revoked = Optional.empty();
+    private Consumer<SpaceExtents> onExtents = _ -> {};
     private Runnable whenRevoked = () -> {};
     private Runnable whenDetached = () -> {};
     private int users;
@@ -86,9 +88,18 @@ final class AttachedSpace {
         if (latest.id() != map.id() || latest.pages() != map.pages()) {
             return false;
         }
+        if (!now.extents().equals(extents.extents()) || !now.space().equals(extents.space())) {
+            onExtents.accept(now);
+        }
         extents = now;
         map = latest;
         return true;
+    }
+
+    /** As {@link SpaceUse#onExtents}. */
+    synchronized void onExtents(Consumer<SpaceExtents> receiver) {
+        onExtents = receiver;
+        receiver.accept(extents);
     }
 
     /**

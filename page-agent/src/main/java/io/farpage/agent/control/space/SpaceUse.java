@@ -2,8 +2,10 @@ package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /** A space in use: its pages may be read and written until this is closed. */
 public final class SpaceUse implements AutoCloseable {
@@ -50,6 +52,14 @@ public final class SpaceUse implements AutoCloseable {
      */
     public void whenDetached(Runnable task) {
         space.whenDetached(task);
+    }
+
+    /**
+     * Passes on the extents of the space, now and whenever others come, before this use sees them. The receiver must
+     * not wait.
+     */
+    public void onExtents(Consumer<SpaceExtents> receiver) {
+        space.onExtents(receiver);
     }
 
     /** Reports that this use has no transfer under way and will start none. The use itself continues. */

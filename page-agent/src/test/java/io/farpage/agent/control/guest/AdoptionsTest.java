@@ -205,6 +205,7 @@ final class AdoptionsTest {
                     1,
                     BYTES,
                     vmm.slices(),
+                    Optional.empty(),
                     Optional.empty());
             KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock)
                     .hold(vmm);

@@ -11,7 +11,12 @@ import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.KeptTable;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -28,12 +33,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -98,7 +105,8 @@ class KeptGuestTest {
                 1,
                 (long) PAGES * PAGE,
                 slices,
-                sealed);
+                sealed,
+                Optional.empty());
     }
 
     private static Userfaultfd userfaultfd() {
@@ -161,6 +169,25 @@ class KeptGuestTest {
         guest.succeed(new Incarnation(4));
         guest.limit(PAGES + 1);
         assertEquals(new Incarnation(4), open().record().incarnation());
+        assertEquals(PAGES + 1, open().record().localPages());
+    }
+
+    private static SpaceExtents space(int extents) {
+        List<Extent> all = IntStream.range(0, extents)
+                .mapToObj(i -> new Extent(i, 1, List.of(new ExtentHome("b", new Incarnation(7), 0)), ExtentState.OK))
+                .toList();
+        Space space = new Space(SPACE, "vm", (long) extents * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false);
+        return new SpaceExtents(space, 12, all);
+    }
+
+    @Test
+    void shouldKeepTheExtentsUnlessTheRecordHasNoRoom() throws Exception {
+        KeptGuest guest = open();
+        guest.knows(space(2));
+        assertEquals(Optional.of(space(2)), open().record().extents());
+        guest.knows(space(20_000));
+        guest.limit(PAGES + 1);
+        assertEquals(Optional.empty(), open().record().extents(), "not those that are out of date");
         assertEquals(PAGES + 1, open().record().localPages());
     }
 

@@ -60,6 +60,9 @@ final class FrameRules {
         }
     }
 
+    /** All homes that extents have had, by key. What a rebuild knows may be older than what was lost. */
+    private final Map<String, Set<ExtentHome>> homes = new HashMap<>();
+
     FrameRules(Engine engine, Cluster cluster) {
         this.engine = engine;
         this.cluster = cluster;
@@ -167,8 +170,10 @@ final class FrameRules {
         Extent then = extent(row.before().get());
         Extent now = extent(row.after().get());
         keepsWhatLives(then, now, space(row));
+        Set<ExtentHome> former = homes.computeIfAbsent(row.key(), _ -> new HashSet<>());
+        former.addAll(then.homes());
         for (ExtentHome home : now.homes()) {
-            if ((isRebuilt ? then.places() : then.targets()).noneMatch(home::equals)) {
+            if (then.targets().noneMatch(home::equals) && !(isRebuilt && former.contains(home))) {
                 engine.fail("node %s is a home of the extent at page %d of space %d, which it has not joined"
                         .formatted(home.node(), now.firstPage(), space(row)));
             }

@@ -15,8 +15,7 @@ import java.util.Optional;
  * @param attachments how it works with them
  * @param released the releases that it has carried out and that the coordinator may not know of yet
  * @param superseded incarnations of other nodes that it has seen replaced or removed
- * @param deleted ids of spaces that were deleted, of which it has zeroed a part; an agent of an earlier build leaves it
- *     out
+ * @param deleted ids of deleted spaces whose ranges it has zeroed; an agent of an earlier build leaves it out
  * @param left spaces of guests that an earlier process of the node has left and that this one does not serve yet; an
  *     agent of an earlier build leaves it out
  */

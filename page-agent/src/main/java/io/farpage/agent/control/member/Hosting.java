@@ -117,7 +117,7 @@ public final class Hosting implements AutoCloseable {
      *
      * @param hosted the document that was applied last, with the fences acknowledged that were carried out
      * @param zeroed the releases that were carried out and that the coordinator may still list
-     * @param deleted ids of the spaces that were deleted last, of which a range was zeroed and is listed no longer
+     * @param deleted ids of the spaces that were deleted last and whose ranges were zeroed here
      */
     record Known(Hosted hosted, List<Release> zeroed, List<Long> deleted) {}
 

@@ -112,7 +112,7 @@ final class EndedAttachments {
         return List.copyOf(adopted);
     }
 
-    /** Attachments of incarnations that are to be cut off. */
+    /** Attachments of incarnations that the homes must cut off. */
     Stream<Attachment> cutOff() {
         return Stream.concat(adopted.stream().filter(each -> each.heir().isPresent()), ended.stream());
     }

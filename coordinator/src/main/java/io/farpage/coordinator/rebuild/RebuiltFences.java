@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 
 /**
  * Fences that homes report, and those of agents that were started again. A home may have missed one before the
- * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home does not report that it has cut the incarnation off.
- * As long as one is pending, the incarnation counts as attached exclusively: nothing else keeps other nodes from the
- * space, and its attach mode is unknown.
+ * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home
+ * does not report that it has cut the incarnation off. As long as one is pending, the incarnation counts as attached
+ * exclusively: nothing else keeps other nodes from the space, and its attach mode is unknown.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;

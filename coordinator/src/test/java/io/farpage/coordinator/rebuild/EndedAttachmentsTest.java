@@ -138,7 +138,7 @@ class EndedAttachmentsTest {
     }
 
     @Test
-    void shouldPassAGuestToItsSuccessorOnceAllHomesCutTheProcessBeforeOff() {
+    void shouldPassAGuestOnceAllHomesCutTheProcessBeforeOff() {
         Attachment before = attachment(BEFORE, AttachMode.EXCLUSIVE);
         State state = rebuild(successor(5L), home("b", REVISION, before), home("c", REVISION, before));
         assertEquals(

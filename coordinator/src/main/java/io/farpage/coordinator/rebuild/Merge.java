@@ -266,7 +266,8 @@ final class Merge {
     /** The homes that have reported and whose pools hold pages of a space. */
     Set<String> homes(long space) {
         Set<String> homes = new TreeSet<>();
-        spaces.get(space).extents().stream()
+        Optional.ofNullable(spaces.get(space)).stream()
+                .flatMap(known -> known.extents().stream())
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .flatMap(Extent::places)
                 .filter(this::isCurrent)

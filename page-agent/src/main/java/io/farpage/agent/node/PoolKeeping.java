@@ -5,10 +5,10 @@ import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.guest.GuestKeeping;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.member.KeptHosting;
 import io.farpage.agent.rest.SocketDirectory;
 import io.farpage.config.Config;
 import io.farpage.coordinator.client.Allegiance;
-import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.pool.PagePool;
@@ -17,7 +17,6 @@ import io.farpage.pool.PoolException;
 import io.farpage.pool.PoolFile;
 import io.farpage.pool.PoolRecord;
 import io.farpage.pool.PoolRecords;
-import io.farpage.rest.Json;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -99,15 +98,15 @@ public final class PoolKeeping implements AutoCloseable {
     }
 
     /** What lay in the pool as the earlier process knew it; nothing in a new pool. */
-    Hosted hosted() {
+    KeptHosting hosted() {
         return records.flatMap(known -> known.hosted().read())
-                .map(text -> Json.LENIENT.readValue(text, Hosted.class))
-                .orElse(Hosted.NOTHING);
+                .map(KeptHosting::parse)
+                .orElse(KeptHosting.NOTHING);
     }
 
     /** What lies in the pool now, for a successor. */
-    void hosts(Hosted now) {
-        records.ifPresent(known -> write(known.hosted(), Json.STRICT.writeValueAsString(now)));
+    void hosts(KeptHosting now) {
+        records.ifPresent(known -> write(known.hosted(), now.json()));
     }
 
     private void write(PoolRecord record, String text) {

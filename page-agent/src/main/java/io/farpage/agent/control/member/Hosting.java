@@ -65,7 +65,7 @@ public final class Hosting implements AutoCloseable {
     /** What this node knows, for any thread. */
     private volatile Known known = new Known(Hosted.NOTHING, List.of(), List.of());
 
-    private volatile Consumer<Hosted> keeper = _ -> {};
+    private volatile Consumer<KeptHosting> keeper = _ -> {};
 
     // The rest belongs to the thread.
     private final Map<HostedAck.Fenced, CutOff> fences = new HashMap<>();
@@ -197,11 +197,12 @@ public final class Hosting implements AutoCloseable {
     /**
      * Continues where an earlier process of this node ended, with the pool that it left.
      *
-     * @param before what lay in the pool
-     * @param keeper notified of what lies in the pool before that is acknowledged; must not wait
+     * @param before what that process has left
+     * @param keeper given what this one would leave, before it acknowledges that; must not wait
      */
-    public void succeed(Hosted before, Consumer<Hosted> keeper) {
-        hosted = before;
+    public void succeed(KeptHosting before, Consumer<KeptHosting> keeper) {
+        hosted = before.hosted();
+        deleted.addAll(before.deleted());
         this.keeper = keeper;
         publish();
     }
@@ -253,7 +254,8 @@ public final class Hosting implements AutoCloseable {
     }
 
     private void apply(Hosted now) {
-        keeper.accept(now);
+        remember(now);
+        keeper.accept(new KeptHosting(now, List.copyOf(deleted)));
         hosted = now;
         epoch = coordinator.epoch();
         acknowledged = Optional.empty();
@@ -262,6 +264,17 @@ public final class Hosting implements AutoCloseable {
         access.follow(now);
         pulls.follow(now);
         release();
+    }
+
+    /** The deleted spaces whose releases were carried out and are listed no longer. */
+    private void remember(Hosted now) {
+        Set<Long> listed = now.releases().stream().map(Release::id).collect(Collectors.toSet());
+        ranges.values().stream()
+                .filter(range -> range.isZero() && range.release.deleted() && !listed.contains(range.release.id()))
+                .forEach(range -> deleted.addLast(range.release.space()));
+        while (deleted.size() > MOST_DELETED) {
+            var _ = deleted.removeFirst();
+        }
     }
 
     private void fence() {
@@ -315,16 +328,7 @@ public final class Hosting implements AutoCloseable {
         Map<Long, Release> zeroable = withFences().zeroable().stream()
                 .filter(release -> release.incarnation().equals(home.pool()))
                 .collect(Collectors.toMap(Release::id, each -> each));
-        ranges.values().removeIf(range -> {
-            boolean ends = !zeroable.containsKey(range.release.id());
-            if (ends && range.isZero() && range.release.deleted()) {
-                deleted.addLast(range.release.space());
-            }
-            return ends;
-        });
-        while (deleted.size() > MOST_DELETED) {
-            var _ = deleted.removeFirst();
-        }
+        ranges.keySet().retainAll(zeroable.keySet());
         for (Release release : zeroable.values()) {
             if (!ranges.containsKey(release.id())) {
                 access.revoke(release.offset(), release.length());

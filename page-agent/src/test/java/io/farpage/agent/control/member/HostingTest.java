@@ -55,6 +55,7 @@ final class HostingTest {
     private Predicate<HostedAck> lost = _ -> false;
     private boolean revocationFails;
     private Runnable whileZeroing = () -> {};
+    private KeptHosting kept = KeptHosting.NOTHING;
     private long now;
     private Hosting hosting;
 
@@ -74,7 +75,10 @@ final class HostingTest {
                 new RecordedAccess(),
                 new RecordedPulls(),
                 () -> now);
-        opened.succeed(Hosted.NOTHING, kept -> done.add("keep " + kept.revision()));
+        opened.succeed(KeptHosting.NOTHING, next -> {
+            kept = next;
+            done.add("keep " + next.hosted().revision());
+        });
         return opened;
     }
 
@@ -281,6 +285,10 @@ final class HostingTest {
         }
         assertEquals(Hosting.MOST_DELETED, hosting.known().deleted().size());
         assertEquals(100, hosting.known().deleted().getFirst());
+        Hosting successor = opened();
+        successor.succeed(KeptHosting.parse(kept.json()), _ -> {});
+        assertEquals(hosting.known().deleted(), successor.known().deleted());
+        assertEquals(document, successor.known().hosted());
     }
 
     @Test
@@ -427,7 +435,7 @@ final class HostingTest {
                 List.of(),
                 List.of(),
                 List.of());
-        hosting.succeed(kept, _ -> {});
+        hosting.succeed(new KeptHosting(kept, List.of()), _ -> {});
         assertEquals(
                 List.of(new Fence("home", BEFORE, SPACE, "a", PEER, false)),
                 hosting.known().hosted().fences(),

@@ -162,6 +162,12 @@ final class Merge {
                                 space.space().name())));
     }
 
+    /** Whether a space claims bytes of the pool that a node has reported with. */
+    boolean isClaimed(String node, long offset, long length) {
+        Range bytes = new Range(node, offset, offset + length, "");
+        return spaces.values().stream().flatMap(this::ranges).anyMatch(bytes::overlaps);
+    }
+
     private void checkNames() {
         Map<String, Long> names = new HashMap<>();
         for (SpaceExtents each : spaces.values()) {

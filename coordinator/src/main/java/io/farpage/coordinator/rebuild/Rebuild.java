@@ -44,9 +44,20 @@ final class Rebuild {
      */
     synchronized RebuildStatus report(String node, NodeReport report) {
         report.lastSeen().ifPresent(this::checkCluster);
-        if (finished || report.equals(reports.get(node))) {
-            return status();
+        if (!finished && !report.equals(reports.get(node))) {
+            add(node, report);
         }
+        // Also if an agent repeats its report: the commit may have failed.
+        if (!finished
+                && !expected.isEmpty()
+                && missing().isEmpty()
+                && merge.conflicts().isEmpty()) {
+            finish(Set.of());
+        }
+        return status();
+    }
+
+    private void add(String node, NodeReport report) {
         List<String> before = merge.conflicts();
         reports.put(node, report);
         merge = new Merge(reports);
@@ -61,10 +72,6 @@ final class Rebuild {
             throw ProblemException.conflict(
                     "rebuild-conflict", "the report of node '%s': %s".formatted(node, String.join("; ", conflicts)));
         }
-        if (!expected.isEmpty() && missing().isEmpty() && merge.conflicts().isEmpty()) {
-            finish(Set.of());
-        }
-        return status();
     }
 
     private void checkCluster(Seen seen) {

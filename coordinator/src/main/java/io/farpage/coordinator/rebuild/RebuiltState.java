@@ -161,6 +161,8 @@ final class RebuiltState {
             report.hosted().releases().stream()
                     .filter(release -> !done.contains(release.id()))
                     .filter(release -> release.incarnation().equals(pool))
+                    // A process before has zeroed it, and the room was given to a space: no zeros must come there now.
+                    .filter(release -> !merge.isClaimed(node, release.offset(), release.length()))
                     .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release));
         });
     }

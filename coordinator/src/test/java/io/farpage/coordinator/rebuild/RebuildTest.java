@@ -3,6 +3,7 @@ package io.farpage.coordinator.rebuild;
 import static io.farpage.coordinator.rebuild.Reports.CLUSTER;
 import static io.farpage.coordinator.rebuild.Reports.INDEX;
 import static io.farpage.coordinator.rebuild.Reports.PAGE;
+import static io.farpage.coordinator.rebuild.Reports.REVISION;
 import static io.farpage.coordinator.rebuild.Reports.asOf;
 import static io.farpage.coordinator.rebuild.Reports.attached;
 import static io.farpage.coordinator.rebuild.Reports.held;
@@ -16,6 +17,7 @@ import static io.farpage.coordinator.rebuild.Reports.seen;
 import static io.farpage.coordinator.rebuild.Reports.space;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.cluster.Ledger;
@@ -37,8 +39,11 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
+import io.farpage.coordinator.store.StoreException;
+import io.farpage.coordinator.store.Table;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -90,6 +95,55 @@ class RebuildTest {
         assertEquals(8, lineage.epoch().number());
         assertTrue(lineage.stamp(0).start() >= 120);
         lineage.require(Seen.parse(seen(120)), true);
+    }
+
+    /** A store whose next commit fails. */
+    private static final class FailingOnce implements Store {
+        private final Store store;
+        private boolean fails = true;
+
+        private FailingOnce(Store store) {
+            this.store = store;
+        }
+
+        @Override
+        public Map<String, String> rows(Table table) {
+            return store.rows(table);
+        }
+
+        @Override
+        public long revision() {
+            return store.revision();
+        }
+
+        @Override
+        public void commit(List<Change> changes) {
+            if (fails) {
+                fails = false;
+                throw new StoreException("no space left on the device");
+            }
+            store.commit(changes);
+        }
+
+        @Override
+        public void recover() {
+            store.recover();
+        }
+
+        @Override
+        public void close() {
+            store.close();
+        }
+    }
+
+    @Test
+    void shouldFinishWhenAReportIsRepeatedAfterAFailedCommit() {
+        Rebuild rebuild = new Rebuild(new FailingOnce(store), Set.of("b"));
+        NodeReport b = report("b", List.of(space(5, "vm", "b", 0, 8)));
+        assertThrows(StoreException.class, () -> rebuild.report("b", b));
+        assertFalse(rebuild.isFinished());
+        assertTrue(rebuild.report("b", b).finished());
+        assertTrue(state().space("vm").isPresent());
     }
 
     @Test
@@ -397,6 +451,18 @@ class RebuildTest {
         List<Extent> extents = state().extentsOf(state().space("vm").orElseThrow());
         assertEquals(List.of(home("b", 0)), extents.getFirst().homes());
         assertEquals(List.of(home("b", 4), home("c", 12)), extents.getLast().homes());
+    }
+
+    /** A process of home c before has zeroed the range, of which its successor does not know. */
+    @Test
+    void shouldNotHaveARangeZeroedThatAnotherSpaceWasGivenSince() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        Release stale = new Release(7, 4, registration("c").incarnation(), 8L * PAGE, 4L * PAGE, false);
+        rebuild.report("c", report("c", hosted(REVISION, List.of(), List.of(stale))));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, asOf(110, space(5, "vm", "c", 8, 4))));
+        rebuild.finish(Set.of());
+        assertTrue(state().releases().isEmpty());
+        assertTrue(state().space("vm").isPresent());
     }
 
     /** Home b has zeroed its copy and the lost coordinator knew that; home c has not read of the deletion. */

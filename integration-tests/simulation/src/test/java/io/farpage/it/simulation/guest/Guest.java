@@ -300,6 +300,11 @@ public final class Guest {
         stopping = true;
     }
 
+    /** The host has memory for every page from now on. */
+    public void giveMemory() {
+        kernel.giveMemory();
+    }
+
     public boolean hasStopped() {
         return running == 0;
     }

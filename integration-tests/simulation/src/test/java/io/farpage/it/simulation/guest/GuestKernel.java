@@ -45,7 +45,7 @@ public final class GuestKernel implements PagedFile {
     private final int pages;
     private final int pageBytes;
     /** Pages for which the host has memory. */
-    private final int most;
+    private int most;
 
     private final boolean[] cached;
     private final boolean[] mapped;
@@ -420,6 +420,11 @@ public final class GuestKernel implements PagedFile {
             engine.fail("%d bytes are not pages of %d".formatted(length, pageBytes));
         }
         return (int) (length / pageBytes);
+    }
+
+    /** The host has memory for every page from now on. */
+    void giveMemory() {
+        most = pages;
     }
 
     private boolean hasNoMemory() {

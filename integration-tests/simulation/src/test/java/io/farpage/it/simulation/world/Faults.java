@@ -117,6 +117,11 @@ final class Faults {
         SimulatedHttp.faults().twiceOneIn = 0;
     }
 
+    /** Whether no more faults come, and what was broken is mended. */
+    boolean areOver() {
+        return over && open == 0;
+    }
+
     private void run() {
         while (!over) {
             random = new Random(plan.nextLong());

@@ -10,7 +10,9 @@ import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.SimulatedStore.Replaced;
 import io.farpage.rest.Json;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,8 +35,11 @@ final class RebuildRules {
         this.served = served;
     }
 
-    /** The rows that a rebuild has written, each with the one that was lost. */
-    void check(List<Replaced> rows) {
+    /** The rows that a rebuild has written, each with the one that was lost. It may have written them before. */
+    void check(List<Replaced> written) {
+        Map<String, Replaced> last = new LinkedHashMap<>();
+        written.forEach(row -> last.put(row.table() + " " + row.key(), row));
+        Collection<Replaced> rows = last.values();
         Set<String> attachments = new HashSet<>();
         for (Replaced row : rows) {
             switch (row.table()) {

@@ -346,7 +346,7 @@ public final class Scenario {
 
     void stop(Guest guest) {
         guest.stop();
-        await("the threads of " + guest.space() + " stop", 30, guest::hasStopped);
+        awaitAfterFaults("the threads of " + guest.space() + " stop", 30, guest::hasStopped);
     }
 
     void compare(Guest guest) {
@@ -355,7 +355,7 @@ public final class Scenario {
             guest.compareAll();
             done[0] = true;
         });
-        await("all pages of " + guest.space() + " are read", 60, () -> done[0]);
+        awaitAfterFaults("all pages of " + guest.space() + " are read", 60, () -> done[0]);
         note("all pages of " + guest.space() + " are as they were stored, " + guest.resident() + " resident");
     }
 
@@ -488,6 +488,8 @@ public final class Scenario {
         served.remove(guest.space());
         await("the deletion of " + guest.space() + " begins", 60, () -> operator.deleteByForce(guest.space()));
         engine.pause(engine.between(0, SECOND));
+        // Without a home no page can be evicted, so a page would wait for good where the host has no memory.
+        guest.giveMemory();
         stop(guest);
         guest.end();
         leaving.put(guest, guest.host());
@@ -576,6 +578,14 @@ public final class Scenario {
         }
         await("guest " + space + " is served on " + on, 60, () -> isServed(cluster.host(on), space));
         return true;
+    }
+
+    /** As {@link #await}; the bound begins when no fault keeps the cluster from working any longer. */
+    private void awaitAfterFaults(String what, int bound, BooleanSupplier holds) {
+        while (!holds.getAsBoolean() && !faults.areOver()) {
+            engine.pause(SECOND / 20);
+        }
+        await(what, bound, holds);
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */

@@ -389,8 +389,11 @@ public final class Scenario {
         served.remove(guest.space());
         guest.end();
         leaving.put(guest, from);
-        await("the pages of " + guest.space() + " are at their homes", 60, () -> operator.hasLeft(from, guest.space()));
-        await(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
+        awaitAfterFaults(
+                "the pages of " + guest.space() + " are at their homes",
+                60,
+                () -> operator.hasLeft(from, guest.space()));
+        awaitAfterFaults(guest.space() + " is removed from " + from, 60, () -> operator.delete(from, guest.space()));
         leaving.remove(guest);
         if (encrypted.contains(guest) && !from.equals(to)) {
             carryTags(guest, from, to);

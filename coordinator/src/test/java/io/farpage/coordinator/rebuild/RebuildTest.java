@@ -453,7 +453,7 @@ class RebuildTest {
         assertEquals(List.of(home("b", 4), home("c", 12)), extents.getLast().homes());
     }
 
-    /** A process of home c before has zeroed the range, of which its successor does not know. */
+    /** A process of home c before has zeroed the range, and its successor does not know that. */
     @Test
     void shouldNotHaveARangeZeroedThatAnotherSpaceWasGivenSince() {
         Rebuild rebuild = new Rebuild(store, Set.of());

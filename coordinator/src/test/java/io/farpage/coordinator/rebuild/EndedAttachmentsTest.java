@@ -229,6 +229,18 @@ class EndedAttachmentsTest {
     }
 
     @Test
+    void shouldHaveOnlyTheOtherHomeCutOffTheProcessBefore() {
+        Attachment before = new Attachment(5, "b", BEFORE, AttachMode.EXCLUSIVE, 33);
+        State state = rebuild(
+                report("a", Hosted.NOTHING), adopting(home("b", REVISION, before), 5L), home("c", REVISION, before));
+        assertEquals(
+                List.of("c"), state.fences().values().stream().map(Fence::home).toList());
+        assertEquals(
+                List.of(before.withHeir(registration("b").incarnation())),
+                List.copyOf(state.attachments().values()));
+    }
+
+    @Test
     void shouldTearASpaceWhoseGuestEndedWithItsAgent() {
         Attachment before = attachment(BEFORE, AttachMode.EXCLUSIVE);
         State state = rebuild(successor(), home("b", REVISION, before), home("c", REVISION, before));

@@ -21,8 +21,11 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -207,8 +210,10 @@ final class AdoptionsTest {
                     vmm.slices(),
                     Optional.empty(),
                     Optional.empty());
-            KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock)
-                    .hold(vmm);
+            KeptGuest guest =
+                    KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock);
+            guest.knows(coordinator.client().extents(Long.toString(space)).orElseThrow());
+            guest.hold(vmm);
             vmm.close();
         }
     }
@@ -276,10 +281,25 @@ final class AdoptionsTest {
     }
 
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
+    /** A coordinator that is being rebuilt may hear of the space from nobody else. */
+    @Test
+    void shouldTellTheExtentsThatTheProcessBeforeKnew() {
+        NodeReport.Left left = guests.left().getFirst();
+        assertEquals(KILLED, left.incarnation());
+        assertEquals(space, left.space().space().id());
+        assertEquals(
+                List.of("h"),
+                left.space().extents().stream()
+                        .flatMap(Extent::places)
+                        .map(ExtentHome::node)
+                        .toList());
+    }
+
     @Test
     void shouldAdoptGuestOnceThoughShardDoesNotAnswer() {
         guests.adopt(() -> true);
         Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
+        assertEquals(List.of(), guests.left());
         assertEquals(1, pagers.get());
         assertEquals(0, guests.unserved());
         awaitServed();

@@ -17,7 +17,6 @@ import static io.farpage.coordinator.rebuild.Reports.seen;
 import static io.farpage.coordinator.rebuild.Reports.space;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.cluster.Ledger;
@@ -39,11 +38,8 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
-import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
-import io.farpage.coordinator.store.StoreException;
-import io.farpage.coordinator.store.Table;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -95,55 +91,6 @@ class RebuildTest {
         assertEquals(8, lineage.epoch().number());
         assertTrue(lineage.stamp(0).start() >= 120);
         lineage.require(Seen.parse(seen(120)), true);
-    }
-
-    /** A store whose next commit fails. */
-    private static final class FailingOnce implements Store {
-        private final Store store;
-        private boolean fails = true;
-
-        private FailingOnce(Store store) {
-            this.store = store;
-        }
-
-        @Override
-        public Map<String, String> rows(Table table) {
-            return store.rows(table);
-        }
-
-        @Override
-        public long revision() {
-            return store.revision();
-        }
-
-        @Override
-        public void commit(List<Change> changes) {
-            if (fails) {
-                fails = false;
-                throw new StoreException("no space left on the device");
-            }
-            store.commit(changes);
-        }
-
-        @Override
-        public void recover() {
-            store.recover();
-        }
-
-        @Override
-        public void close() {
-            store.close();
-        }
-    }
-
-    @Test
-    void shouldFinishWhenAReportIsRepeatedAfterAFailedCommit() {
-        Rebuild rebuild = new Rebuild(new FailingOnce(store), Set.of("b"));
-        NodeReport b = report("b", List.of(space(5, "vm", "b", 0, 8)));
-        assertThrows(StoreException.class, () -> rebuild.report("b", b));
-        assertFalse(rebuild.isFinished());
-        assertTrue(rebuild.report("b", b).finished());
-        assertTrue(state().space("vm").isPresent());
     }
 
     @Test

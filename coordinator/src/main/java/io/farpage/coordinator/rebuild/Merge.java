@@ -51,7 +51,7 @@ final class Merge {
         checkSuperseded();
     }
 
-    /** The spaces of a report, each as often as it is there. */
+    /** All spaces that a report describes. A space that it describes twice occurs twice. */
     static Stream<SpaceExtents> all(NodeReport report) {
         return Stream.of(
                         report.hosted().spaces().stream(),

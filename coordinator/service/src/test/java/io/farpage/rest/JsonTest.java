@@ -1,6 +1,7 @@
 package io.farpage.rest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Optional;
@@ -9,8 +10,7 @@ import org.junit.jupiter.api.Test;
 /** What is written of a record, and that it is read again. */
 class JsonTest {
 
-    private record Told(String name, Optional<List<Long>> ids) {
-
+    record Told(String name, Optional<List<Long>> ids) {
         public boolean isKnown() {
             return ids.isPresent();
         }
@@ -19,6 +19,7 @@ class JsonTest {
     @Test
     void shouldWriteComponentsOfARecordAndNothingElse() {
         Told told = new Told("vm", Optional.of(List.of(5L)));
+        assertTrue(told.isKnown());
         String text = Json.STRICT.writeValueAsString(told);
         assertEquals("{\"name\":\"vm\",\"ids\":[5]}", text);
         assertEquals(told, Json.STRICT.readValue(text, Told.class));

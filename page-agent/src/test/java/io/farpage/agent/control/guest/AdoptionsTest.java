@@ -281,7 +281,7 @@ final class AdoptionsTest {
     }
 
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
-    /** A coordinator that is being rebuilt may hear of the space from nobody else. */
+    /** The homes may not have told a coordinator that is being rebuilt what this agent tells it. */
     @Test
     void shouldTellTheExtentsThatTheProcessBeforeKnew() {
         NodeReport.Left left = guests.left().getFirst();

@@ -280,7 +280,6 @@ final class AdoptionsTest {
         FileIo.close(errno, listening);
     }
 
-    /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
     /** The homes may not have told a coordinator that is being rebuilt what this agent tells it. */
     @Test
     void shouldTellTheExtentsThatTheProcessBeforeKnew() {
@@ -295,6 +294,7 @@ final class AdoptionsTest {
                         .toList());
     }
 
+    /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */
     @Test
     void shouldAdoptGuestOnceThoughShardDoesNotAnswer() {
         guests.adopt(() -> true);

@@ -78,8 +78,7 @@ class MalformedRequestsTest {
     private static final List<String> POSTED =
             List.of("/api/v1/cluster", "/api/v1/spaces", "/api/v1/nodes/a/heartbeat", "/api/v1/nodes/a/hosted/ack");
 
-    private static final List<String> PUT =
-            List.of("/api/v1/nodes/a", "/api/v1/nodes/a/endpoints/b", "/api/v1/nodes/a/regions/pool");
+    private static final List<String> PUT = List.of("/api/v1/nodes/a", "/api/v1/nodes/a/endpoints/b");
 
     @Test
     void shouldRefuseEveryMalformedBody(Cluster cluster) {
@@ -131,7 +130,6 @@ class MalformedRequestsTest {
                     "/api/v1/nodes/absent",
                     "/api/v1/nodes/UPPER/endpoints",
                     "/api/v1/nodes/a/endpoints/absent",
-                    "/api/v1/nodes/a/regions/nothing",
                     "/api/v1/spaces/there/pages/-1",
                     "/api/v1/spaces/there/pages/0x",
                     "/api/v1/spaces/there/pages/8192",

@@ -37,7 +37,6 @@ class SecuredRightsTest extends SecuredNodes {
                 "POST /api/v1/nodes/b/heartbeat", HEARTBEAT,
                 "POST /api/v1/nodes/b/certificate", "{}",
                 "PUT /api/v1/nodes/b/endpoints/a", "{}",
-                "PUT /api/v1/nodes/b/regions/pool", "{}",
                 "POST /api/v1/nodes/b/hosted/ack", "{}",
                 "PUT /api/v1/spaces/s/attachments/b", "{}");
         for (var request : requests.entrySet()) {
@@ -73,7 +72,7 @@ class SecuredRightsTest extends SecuredNodes {
         for (Rest other : List.of(as("c"), as(Role.OPERATOR), as(Role.VIEWER))) {
             assertRefused(403, "forbidden", "certificate of node 'a' or the certificate of node 'b'", other.get(path));
         }
-        as(Role.VIEWER).get("/api/v1/nodes/a/regions").expect(403);
+        as(Role.VIEWER).get("/api/v1/nodes/a/endpoints").expect(403);
     }
 
     @Test

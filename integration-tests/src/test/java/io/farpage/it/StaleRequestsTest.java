@@ -10,8 +10,6 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
@@ -42,15 +40,6 @@ class StaleRequestsTest {
         Endpoint now = client.endpoint("a", "b").orElseThrow();
         assertStale(() -> client.publishEndpoint("a", "b", request(now, now.incarnation(), OLD)));
         assertEquals(now, client.endpoint("a", "b").orElseThrow());
-    }
-
-    @Test
-    void shouldRefuseRegionOfOldIncarnation(Cluster cluster) throws Exception {
-        CoordinatorClient client = cluster.client();
-        Region now = client.region("a", "header").orElseThrow();
-        assertStale(() ->
-                client.publishRegion("a", "header", new RegionRequest(OLD, now.address(), now.length(), now.keys())));
-        assertEquals(now, client.region("a", "header").orElseThrow());
     }
 
     @Test

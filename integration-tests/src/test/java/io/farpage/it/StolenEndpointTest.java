@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.Region;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.StolenEndpoint;
 import io.farpage.it.harness.TwoNodes;
@@ -37,14 +37,14 @@ final class StolenEndpointTest {
 
     private final Random random = new Random();
 
-    private static byte[] read(QpEntry caller, Region victim) {
+    private static byte[] read(QpEntry caller, HeaderPage victim) {
         return ByteBuffer.allocate(REQUEST_SIZE)
                 .put((byte) READ)
                 .put((byte) 0)
                 .putShort((short) 0)
                 .putInt(caller.psn())
                 .putLong(victim.address().value())
-                .putInt((int) victim.keys().getFirst().rkey())
+                .putInt((int) victim.rkey())
                 .putInt(PAGE)
                 .array();
     }
@@ -65,7 +65,7 @@ final class StolenEndpointTest {
     void shouldReadNothingWithAStolenEndpointAndNoSecret(Cluster cluster) throws Exception {
         CoordinatorClient client = cluster.client();
         StolenEndpoint endpoint = StolenEndpoint.of(client, "a", "b");
-        Region header = client.region("a", "header").orElseThrow();
+        HeaderPage header = endpoint.victim().header();
         for (int i = 0; i < TRIES; i++) {
             try (Socket socket = endpoint.connect()) {
                 socket.getOutputStream().write(endpoint.hello(/* proves= */ false));
@@ -81,7 +81,7 @@ final class StolenEndpointTest {
     void shouldReadNothingWithAStolenEndpointAndAWrongProof(Cluster cluster) throws Exception {
         CoordinatorClient client = cluster.client();
         StolenEndpoint endpoint = StolenEndpoint.of(client, "a", "b");
-        Region header = client.region("a", "header").orElseThrow();
+        HeaderPage header = endpoint.victim().header();
         for (int i = 0; i < TRIES; i++) {
             try (Socket socket = endpoint.connect()) {
                 socket.getOutputStream().write(endpoint.hello(/* proves= */ true));

@@ -7,18 +7,16 @@ import io.farpage.coordinator.model.FaultFigures;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.GuestPages;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.ThreadLocalRandom;
 
 /** What a page agent with one shard and the soft provider says of itself, as long as a real one's. */
 final class Documents {
@@ -26,6 +24,7 @@ final class Documents {
     private static final long POOL_BYTES = 1L << 36;
     private static final int MTU = 4096;
     private static final long FIGURES_MILLIS = 5_000;
+    private static final HeaderPage HEADER = new HeaderPage(new RemoteAddress(0x7f00_0000_0000L), 0x9e37_79b9L);
 
     private Documents() {}
 
@@ -57,23 +56,13 @@ final class Documents {
                 List.of(new FiguresReport.Guest(space, pages, faults, Optional.empty())));
     }
 
-    static RegionRequest region(Incarnation incarnation) {
-        return new RegionRequest(
-                incarnation,
-                new RemoteAddress(0x7f00_0000_0000L),
-                MTU,
-                List.of(new RegionKey(
-                        DEVICE,
-                        Integer.toUnsignedLong(ThreadLocalRandom.current().nextInt()))));
-    }
-
     static EndpointRequest offer(Incarnation own, Incarnation peer, Attempt attempt, Optional<Attempt> answers) {
         return new EndpointRequest(
                 own,
                 peer,
                 Optional.of(attempt),
                 answers,
-                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, MTU, "127.0.0.1", 9000)),
+                List.of(QpEntry.tcp(0, 0, 17, Gid.ZERO, 5, MTU, "127.0.0.1", 9000, HEADER)),
                 Optional.empty());
     }
 }

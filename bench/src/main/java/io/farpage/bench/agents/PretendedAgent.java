@@ -152,10 +152,8 @@ final class PretendedAgent implements AutoCloseable {
             return ControlThread.UNTIL_WOKEN;
         }
         if (!registered) {
-            coordinator.register(id, registration.withStatus(NodeStatus.JOINING));
-            coordinator.allegiance().join();
-            coordinator.publishRegion(id, "header", Documents.region(registration.incarnation()));
             coordinator.register(id, registration.withStatus(NodeStatus.ACTIVE));
+            coordinator.allegiance().join();
             registered = true;
         }
         long start = System.nanoTime();
@@ -192,7 +190,7 @@ final class PretendedAgent implements AutoCloseable {
     private void received(Event event) {
         watch.received(id, event);
         switch (event.kind()) {
-            case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED, REGION_PUBLISHED ->
+            case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED ->
                 event.node().ifPresent(links::nodeChanged);
             case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
                 if (isThis(event.peer())) {

@@ -146,7 +146,6 @@ final class PretendedLinks {
     private void read(Node peer) throws CoordinatorException {
         Node known = peers.put(peer.id(), peer);
         if (known == null || !known.incarnation().equals(peer.incarnation()) || known.status() != peer.status()) {
-            coordinator.region(peer.id(), "header");
             staleOffers.add(peer.id());
         }
     }

@@ -175,8 +175,6 @@ final class Simulation {
         long seen = ledger.events().index();
         Agent agent = new Agent("node-%05d".formatted(agents.size()));
         agents.add(agent);
-        answer(membership.register(agent.id, agent.registration.withStatus(NodeStatus.JOINING)));
-        answer(links.publish(agent.id, "header", Documents.region(agent.registration.incarnation())));
         answer(membership.register(agent.id, agent.registration.withStatus(NodeStatus.ACTIVE)));
         resync(agent, 1);
         tell(seen, agent);
@@ -228,7 +226,6 @@ final class Simulation {
     private void offer(Agent from, Agent to, Optional<Attempt> answers) {
         long seen = ledger.events().index();
         answer(membership.node(to.id).orElseThrow());
-        answer(links.region(to.id, "header"));
         answer(links.publish(
                 from.id,
                 to.id,
@@ -268,7 +265,6 @@ final class Simulation {
     private void restart() {
         start();
         for (Agent agent : agents) {
-            answer(links.publish(agent.id, "header", Documents.region(agent.registration.incarnation())));
             answer(membership.register(agent.id, agent.registration));
         }
         if (mode == Links.MESH) {
@@ -285,13 +281,11 @@ final class Simulation {
         }
         if (mode == Links.MESH) {
             count(times, size(membership.nodes()));
-            count((long) times * agents.size(), 300);
             return;
         }
         answer(links.offers(agent.id));
         for (String peer : agent.follows) {
             answer(membership.node(peer).orElseThrow());
-            answer(links.region(peer, "header"));
         }
     }
 
@@ -311,7 +305,6 @@ final class Simulation {
         if (mode == Links.MESH) {
             count(agents.size(), size(after(seen, EventFilter.ALL)));
             count(agents.size(), size(membership.nodes()));
-            count(agents.size(), 300);
             return;
         }
         if (everyone) {

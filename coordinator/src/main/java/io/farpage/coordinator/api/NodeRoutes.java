@@ -13,7 +13,6 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.operation.NodeOperations;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
@@ -59,9 +58,6 @@ final class NodeRoutes {
                 Route.answering(NodeOperations.PUBLISH_ENDPOINT, this::publishEndpoint),
                 new Route(
                         NodeOperations.WITHDRAW_ENDPOINT, ctx -> links.withdraw(id(ctx), peer(ctx), incarnation(ctx))),
-                Route.answering(NodeOperations.REGIONS, ctx -> links.regions(id(ctx))),
-                Route.answering(NodeOperations.SHOW_REGION, ctx -> links.region(id(ctx), ctx.pathParam("name"))),
-                Route.answering(NodeOperations.PUBLISH_REGION, this::publishRegion),
                 Route.answering(NodeOperations.HOSTED, ctx -> hosting.of(id(ctx))),
                 new Route(NodeOperations.ACKNOWLEDGE_HOSTED, this::acknowledge),
                 Route.answering(NodeOperations.ATTACHED, ctx -> attaching.of(id(ctx), since(ctx))));
@@ -101,12 +97,6 @@ final class NodeRoutes {
         links.requireKnown(id(ctx), peer(ctx));
         EndpointRequest said = Requests.body(ctx, NodeOperations.PUBLISH_ENDPOINT, ENDPOINT_BODY);
         return links.publish(id(ctx), peer(ctx), said);
-    }
-
-    private Region publishRegion(Context ctx) throws IOException {
-        links.requireKnown(id(ctx));
-        String name = Requests.parameter("name", ctx.pathParam("name"), Region::checkName);
-        return links.publish(id(ctx), name, Requests.body(ctx, NodeOperations.PUBLISH_REGION, SHORT_BODY));
     }
 
     private static long since(Context ctx) {

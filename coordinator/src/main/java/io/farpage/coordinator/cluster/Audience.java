@@ -33,8 +33,7 @@ record Audience(boolean everyone, Set<String> nodes, Optional<String> about) {
     static Audience of(Event event, State before, State after) {
         return switch (event.kind()) {
             case CLUSTER_FORMED, CLUSTER_DISSOLVED, NODE_FAILED, NODE_REMOVED, SPACE_DELETED, UNKNOWN -> EVERYONE;
-            case NODE_REGISTERED, NODE_CHANGED, NODE_REVIVED, REGION_PUBLISHED ->
-                new Audience(false, Set.of(), event.node());
+            case NODE_REGISTERED, NODE_CHANGED, NODE_REVIVED -> new Audience(false, Set.of(), event.node());
             case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN, GRANT_PUBLISHED -> only(event.peer());
             case RELEASES_PENDING, FENCES_CHANGED, ATTACHMENTS_CHANGED, DRAIN_CHANGED, NODE_DRAINED ->
                 only(event.node());

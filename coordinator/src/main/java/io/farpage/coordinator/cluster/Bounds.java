@@ -15,7 +15,6 @@ final class Bounds {
     /** Node ids whose superseded incarnations are remembered. */
     static final int RETIRED = 65_536;
 
-    static final int REGIONS_OF_NODE = 64;
     /** Endpoints of one node: {@code link.max} allows as many peers. */
     static final int ENDPOINTS_OF_NODE = 1024;
     /** Queue pairs in all endpoints of one node. */
@@ -64,11 +63,6 @@ final class Bounds {
         return (int) Math.max(
                 FEWEST_ENTRIES,
                 Math.min(Runtime.getRuntime().maxMemory() / HEAP_SHARE / ENTRY_BYTES, Integer.MAX_VALUE));
-    }
-
-    /** A region is about to be published for the first time. */
-    static void checkNewRegion(Draft draft, String node) {
-        check("regions of node '" + node + "'", draft.regions.under(node + "/").size() + 1, REGIONS_OF_NODE);
     }
 
     /**

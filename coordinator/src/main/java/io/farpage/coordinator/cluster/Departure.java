@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.LongPredicate;
 
 /**
- * What goes with an incarnation: its endpoints in both directions, its regions, and, unless its successor has adopted
+ * What goes with an incarnation: its endpoints in both directions, and, unless its successor has adopted
  * the pool, its releases and what its pool held.
  */
 final class Departure {

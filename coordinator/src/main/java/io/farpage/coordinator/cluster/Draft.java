@@ -8,7 +8,6 @@ import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.store.Change;
@@ -45,7 +44,6 @@ final class Draft {
     final Rows<Endpoint> endpoints;
     private final Rows<Endpoint> offers;
     private int entries;
-    final Rows<Region> regions;
     final Rows<Space> spaces;
     private final Rows<State.Extents> extentRows;
     private Index<State.Extents> groups;
@@ -67,7 +65,6 @@ final class Draft {
         endpoints = Rows.soft(before.soft().endpoints());
         offers = Rows.soft(before.soft().offers());
         entries = before.soft().entries();
-        regions = Rows.soft(before.soft().regions());
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
         groups = before.derived().groups();
         used = before.derived().used();
@@ -192,7 +189,6 @@ final class Draft {
     void withdraw(String node) {
         endpoints.under(node + "/").forEach(mine -> removeEndpoint(node, mine.peer()));
         offers.under(node + "/").forEach(theirs -> removeEndpoint(theirs.node(), node));
-        regions.under(node + "/").forEach(region -> regions.remove(Links.key(node, region.name())));
     }
 
     /** Queue pairs in all endpoints. */
@@ -287,7 +283,7 @@ final class Draft {
                 cluster.finished(),
                 nodes.finished(),
                 retired.finished(),
-                new State.Published(endpoints.finished(), offers.finished(), entries, regions.finished()),
+                new State.Published(endpoints.finished(), offers.finished(), entries),
                 spaces.finished(),
                 extentRows.finished(),
                 releases.finished(),

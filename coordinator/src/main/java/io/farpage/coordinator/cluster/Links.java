@@ -4,15 +4,12 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * What nodes publish for each other so that links can come up: endpoints per pair, and regions. Kept in memory: after a
+ * What nodes publish for each other so that links can come up: an endpoint for each pair. Kept in memory: after a
  * restart of the coordinator nodes publish them again. Thread-safe.
  */
 public final class Links {
@@ -96,41 +93,6 @@ public final class Links {
         State state = ledger.state();
         requireKnown(state, node);
         return List.copyOf(State.under(state.soft().offers(), node).values());
-    }
-
-    /** Publishes a region. Publishing the same region again changes nothing and emits no event. */
-    public Region publish(String node, String name, RegionRequest said) {
-        Region.checkName(name);
-        return ledger.change(draft -> {
-            Node owner = draft.requireNode(node, said.incarnation());
-            Region region =
-                    new Region(owner.id(), name, said.incarnation(), said.address(), said.length(), said.keys());
-            Optional<Region> known = draft.regions.find(key(node, name));
-            if (known.isEmpty()) {
-                Bounds.checkNewRegion(draft, node);
-            }
-            if (!known.equals(Optional.of(region))) {
-                draft.regions.put(key(node, name), region);
-                draft.emitSoft(EventKind.REGION_PUBLISHED, Optional.of(node), Optional.empty());
-            }
-            return region;
-        });
-    }
-
-    /** A region, if it was published. */
-    public Region region(String node, String name) {
-        State state = ledger.state();
-        requireKnown(state, node);
-        return Optional.ofNullable(state.regions().get(key(node, name)))
-                .orElseThrow(() ->
-                        ProblemException.notFound("node '%s' has published no region '%s'".formatted(node, name)));
-    }
-
-    /** All regions of a node. */
-    public List<Region> regions(String node) {
-        State state = ledger.state();
-        requireKnown(state, node);
-        return List.copyOf(State.under(state.regions(), node).values());
     }
 
     /** Checks that nodes are registered, before the body of the request is read. */

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.List;
@@ -105,26 +104,16 @@ public record State(
      * @param endpoints by {@code node/peer}
      * @param offers the same endpoints by {@code peer/node}
      * @param entries queue pairs in all endpoints
-     * @param regions by {@code node/name}
      */
-    public record Published(
-            PSortedMap<String, Endpoint> endpoints,
-            PSortedMap<String, Endpoint> offers,
-            int entries,
-            PSortedMap<String, Region> regions) {
+    public record Published(PSortedMap<String, Endpoint> endpoints, PSortedMap<String, Endpoint> offers, int entries) {
 
         /** Nothing yet. */
-        static final Published NOTHING = new Published(TreePMap.empty(), TreePMap.empty(), 0, TreePMap.empty());
+        static final Published NOTHING = new Published(TreePMap.empty(), TreePMap.empty(), 0);
     }
 
     /** The endpoints by {@code node/peer}. */
     public PSortedMap<String, Endpoint> endpoints() {
         return soft.endpoints();
-    }
-
-    /** The regions by {@code node/name}. */
-    public PSortedMap<String, Region> regions() {
-        return soft.regions();
     }
 
     /**

@@ -148,10 +148,8 @@ class AdoptedPoolTest {
     void shouldDropWhatWentWithTheProcess() {
         with.links.publish("h", "a", Fixture.endpoint(POOL, 2, 1));
         with.links.publish("a", "h", Fixture.endpoint(2, POOL, 2));
-        with.links.publish("h", "header", Fixture.region(POOL));
         adopt(SUCCESSOR);
         assertEquals(List.of(), List.copyOf(with.ledger.state().endpoints().values()));
-        assertEquals(List.of(), with.links.regions("h"));
     }
 
     @Test

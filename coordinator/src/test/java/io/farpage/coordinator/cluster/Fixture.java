@@ -8,14 +8,13 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.RemoteAddress;
@@ -27,6 +26,7 @@ import java.util.Optional;
 
 /** A ledger on a store in memory and a clock turned by hand, and the documents that tests send. */
 public final class Fixture {
+    private static final HeaderPage HEADER = new HeaderPage(new RemoteAddress(0x7f00_0000_0000L), 0xffff_ffffL);
 
     static final Duration LEASE = Duration.ofSeconds(15);
 
@@ -149,15 +149,7 @@ public final class Fixture {
                 new Incarnation(peerIncarnation),
                 Optional.of(new Attempt(attempt)),
                 Optional.empty(),
-                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)),
+                List.of(QpEntry.tcp(0, 0, 17, Gid.ZERO, 5, 4096, "127.0.0.1", 9000, HEADER)),
                 Optional.empty());
-    }
-
-    public static RegionRequest region(long incarnation) {
-        return new RegionRequest(
-                new Incarnation(incarnation),
-                new RemoteAddress(0x7f00_0000_0000L),
-                1 << 20,
-                List.of(new RegionKey("soft0", 0xffff_ffffL)));
     }
 }

@@ -21,13 +21,12 @@ class PublishedTest {
     }
 
     @Test
-    void shouldCommitNothingForEndpointsAndRegions() {
+    void shouldCommitNothingForEndpoints() {
         with.links.publish("a", "b", Fixture.endpoint(1, 1, 0));
         long commits = with.store.revision();
         for (int i = 1; i < 500; i++) {
             with.links.publish("a", "b", Fixture.endpoint(1, 1, i));
         }
-        with.links.publish("a", "header", Fixture.region(1));
         assertEquals(commits, with.store.revision());
     }
 
@@ -55,10 +54,8 @@ class PublishedTest {
     @Test
     void shouldKnowNothingOfItAfterARestart() {
         with.links.publish("a", "b", Fixture.endpoint(1, 1, 1));
-        with.links.publish("a", "header", Fixture.region(1));
         with.restart();
         assertEquals(List.of(), with.links.endpoints("a"));
-        assertEquals(List.of(), with.links.regions("a"));
     }
 
     @Test

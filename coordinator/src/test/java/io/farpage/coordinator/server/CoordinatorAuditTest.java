@@ -114,7 +114,6 @@ class CoordinatorAuditTest {
                         "POST /api/v1/nodes/{id}/copies",
                         "PUT /api/v1/nodes/{id}/endpoints/{peer}",
                         "DELETE /api/v1/nodes/{id}/endpoints/{peer}",
-                        "PUT /api/v1/nodes/{id}/regions/{name}",
                         "POST /api/v1/nodes/{id}/hosted/ack",
                         "POST /api/v1/spaces/{id}/attachments/{node}/drops/ack",
                         "POST /api/v1/spaces/{id}/heat"),
@@ -212,7 +211,7 @@ class CoordinatorAuditTest {
             }
             secured.sendWithToken(token, "DELETE", SPACES + "/none");
             secured.sendWithToken("x" + token, "DELETE", SPACES + "/none");
-            secured.sendWithToken(token, "GET", "/api/v1/nodes/a/regions");
+            secured.sendWithToken(token, "GET", "/api/v1/nodes/a/endpoints");
             secured.sendWithToken(token, "POST", SPACES + "?token=" + token);
         }
         Path file = directory.resolve("store/audit.json");

@@ -31,7 +31,6 @@ class MalformedInputTest {
 
     private static final String NODE = Json.STRICT.writeValueAsString(Fixture.node(5, 4096));
     private static final String ENDPOINT = Json.STRICT.writeValueAsString(Fixture.endpoint(1, 2, 3));
-    private static final String REGION = Json.STRICT.writeValueAsString(Fixture.region(1));
 
     private final Running running;
 
@@ -65,7 +64,6 @@ class MalformedInputTest {
     static Stream<Arguments> requests() {
         String node = "/api/v1/nodes/c";
         String endpoint = "/api/v1/nodes/a/endpoints/b";
-        String region = "/api/v1/nodes/a/regions/pool";
         return Stream.of(
                 put(node, "", "the body is empty"),
                 put(node, "null", "the body is null"),
@@ -105,6 +103,7 @@ class MalformedInputTest {
                         ENDPOINT.replace("\"qpn\":17", "\"qpn\":16777216"),
                         "entries[0]: qpn (24 bits): 16777216"),
                 put(endpoint, ENDPOINT.replace("\"psn\":5", "\"psn\":-1"), "psn (24 bits): -1"),
+                put(endpoint, ENDPOINT.replaceFirst(",\"header\":\\{[^}]*}", ""), "entries[0].header is missing"),
                 put(endpoint, ENDPOINT.replace("\"gid\":\"::\"", "\"gid\":\"fe80\""), "gid: 'fe80'"),
                 put(endpoint, ENDPOINT.replace("\"mtu\":4096", "\"mtu\":9000"), "mtu: 9000"),
                 put(endpoint, ENDPOINT.replace(",\"port\":9000", ""), "a tcp entry needs both"),
@@ -115,11 +114,9 @@ class MalformedInputTest {
                         "entries: number of elements: 0"),
                 put(endpoint, ENDPOINT.replaceAll("\\[(.*)]", "[$1,$1]"), "two for transport tcp, shard 0, rail 0"),
                 put(endpoint, ENDPOINT.replace("\"attempt\":\"0000000000000003\"", "\"attempt\":\"3\""), "attempt"),
-                put(region, REGION.replace("0x7f0000000000", "7f0000000000"), "address: '7f0000000000' must be 0x"),
-                put(region, REGION.replace("\"0x7f0000000000\"", "5"), "address"),
-                put(region, REGION.replace("4294967295", "4294967296"), "rkey (32 bits): 4294967296"),
-                put(region, REGION.replace("\"length\":1048576", "\"length\":0"), "length: 0"),
-                put("/api/v1/nodes/a/regions/Pool", REGION, "region name: 'Pool'"),
+                put(endpoint, ENDPOINT.replace("0x7f0000000000", "7f0000000000"), "address: '7f0000000000' must be 0x"),
+                put(endpoint, ENDPOINT.replace("\"0x7f0000000000\"", "5"), "entries[0].header.address"),
+                put(endpoint, ENDPOINT.replace("4294967295", "4294967296"), "rkey (32 bits): 4294967296"),
                 post("/api/v1/nodes/a/heartbeat", "{\"incarnation\":1}", 400, "incarnation"),
                 post("/api/v1/spaces", "{\"name\":\"5\",\"sizeBytes\":4096}", 400, "all digits"),
                 post("/api/v1/spaces", "{\"name\":\"x\",\"sizeBytes\":4095}", 400, "sizeBytes: 4095"),

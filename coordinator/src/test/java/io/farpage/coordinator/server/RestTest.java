@@ -28,7 +28,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -146,16 +145,6 @@ class RestTest {
         client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
         client().tell(NodeOperations.WITHDRAW_ENDPOINT.at("a", "b").with("incarnation", new Incarnation(1)));
         assertTrue(client().endpoint("a", "b").isEmpty());
-    }
-
-    @Test
-    void shouldGiveARegionToPeersWhenItIsPublished() throws CoordinatorException {
-        Region region = client().publishRegion("a", "pool", Fixture.region(1));
-        assertEquals(Optional.of(region), client().region("a", "pool"));
-        assertEquals(0xffff_ffffL, region.keys().getFirst().rkey());
-        assertEquals(List.of(region), client().call(NodeOperations.REGIONS.at("a")));
-        assertTrue(client().region("a", "other").isEmpty());
-        assertRefused(409, "stale-incarnation", () -> client().publishRegion("a", "pool", Fixture.region(5)));
     }
 
     /** The keys of the earlier attachment are dead, and the home has yet to publish those of the new one. */
@@ -309,7 +298,6 @@ class RestTest {
     @Test
     void shouldKeepNodesAndSpacesAfterARestart() throws CoordinatorException {
         client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 1));
-        client().publishRegion("a", "pool", Fixture.region(1));
         client().createSpace(SpaceRequest.of("kept", 8192));
         client().createSpace(SpaceRequest.of("gone", 8192));
         client().deleteSpace("gone");
@@ -319,7 +307,6 @@ class RestTest {
         restart();
         assertEquals(before, everything());
         assertEquals(List.of(), client().call(NodeOperations.ENDPOINTS.at("a")), "the agents publish them again");
-        assertEquals(List.of(), client().call(NodeOperations.REGIONS.at("a")), "the agents publish them again");
         assertTrue(client().events(Long.MAX_VALUE, Duration.ZERO).index() >= last);
         long index = client().events(Long.MAX_VALUE, Duration.ZERO).index();
         assertTrue(client().events(index - 1, Duration.ZERO).resync(), "events themselves are not kept");

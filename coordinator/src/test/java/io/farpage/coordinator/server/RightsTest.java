@@ -127,7 +127,6 @@ class RightsTest {
                 "POST /api/v1/nodes/{id}/certificate",
                 "PUT /api/v1/nodes/{id}/endpoints/{peer}",
                 "DELETE /api/v1/nodes/{id}/endpoints/{peer}",
-                "PUT /api/v1/nodes/{id}/regions/{name}",
                 "PUT /api/v1/nodes/{id}/grants/{space}/{node}",
                 "POST /api/v1/nodes/{id}/hosted/ack",
                 "PUT /api/v1/spaces/{id}/attachments/{node}",
@@ -175,7 +174,7 @@ class RightsTest {
             assertTrue((!metrics || viewer) && (!viewer || operator) && (!operator || admin), route);
             boolean reads = route.startsWith("GET ");
             assertTrue(reads || route.contains("/join") || !viewer, route);
-            assertFalse(viewer && (route.contains("/regions") || route.contains("/endpoints")), route);
+            assertFalse(viewer && route.contains("/endpoints"), route);
         }
         assertFalse(allows("GET /api/v1/nodes", role(Role.METRICS)));
         assertTrue(allows("GET /metrics", role(Role.METRICS)));

@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -21,7 +22,6 @@ import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
@@ -109,21 +109,11 @@ public final class FakeAgent implements AutoCloseable {
                 new PoolInfo(EXPORTED, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.of(keys.published()),
-                Optional.of(NodeStatus.JOINING),
+                Optional.of(NodeStatus.ACTIVE),
                 Optional.empty(),
                 Optional.empty());
         coordinator.register(node, said);
-        coordinator.publishRegion(node, "header", region(headerRegion));
-        coordinator.register(node, said.withStatus(NodeStatus.ACTIVE));
         thread.start();
-    }
-
-    private RegionRequest region(MemoryRegion region) {
-        return new RegionRequest(
-                incarnation,
-                new RemoteAddress(region.address()),
-                region.length(),
-                List.of(new RegionKey(DEVICE, Integer.toUnsignedLong(region.rkey()))));
     }
 
     /** Grants every node that is attached to a space on this one all that it exports. */
@@ -208,12 +198,12 @@ public final class FakeAgent implements AutoCloseable {
                 0,
                 0,
                 own.qpn(),
-                own.lid(),
                 new Gid(own.gid().high(), own.gid().low()),
                 own.psn(),
                 theirs.mtu(),
                 "127.0.0.1",
-                own.lid());
+                own.lid(),
+                new HeaderPage(new RemoteAddress(headerRegion.address()), Integer.toUnsignedLong(headerRegion.rkey())));
         coordinator.publishEndpoint(
                 node,
                 peer,

@@ -17,13 +17,12 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
@@ -108,19 +107,10 @@ public final class ForeignNode implements AutoCloseable {
                 new PoolInfo(0, PAGE, Optional.empty()),
                 List.of(TransportKind.TCP),
                 Optional.of(keys.published()),
-                Optional.of(NodeStatus.JOINING),
+                Optional.of(NodeStatus.ACTIVE),
                 Optional.empty(),
                 Optional.empty());
         coordinator.register(node, said);
-        coordinator.publishRegion(
-                node,
-                "header",
-                new RegionRequest(
-                        incarnation,
-                        new RemoteAddress(headerRegion.address()),
-                        headerRegion.length(),
-                        List.of(new RegionKey(DEVICE, Integer.toUnsignedLong(headerRegion.rkey())))));
-        coordinator.register(node, said.withStatus(NodeStatus.ACTIVE));
         thread.start();
     }
 
@@ -247,12 +237,14 @@ public final class ForeignNode implements AutoCloseable {
                                 0,
                                 0,
                                 own.qpn(),
-                                own.lid(),
                                 new Gid(own.gid().high(), own.gid().low()),
                                 own.psn(),
                                 4096,
                                 "127.0.0.1",
-                                own.lid())),
+                                own.lid(),
+                                new HeaderPage(
+                                        new RemoteAddress(headerRegion.address()),
+                                        Integer.toUnsignedLong(headerRegion.rkey())))),
                         Optional.empty()));
         return attempt;
     }

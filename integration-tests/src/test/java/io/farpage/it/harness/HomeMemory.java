@@ -3,9 +3,10 @@ package io.farpage.it.harness;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.operation.NodeOperations;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ public final class HomeMemory implements AutoCloseable {
     private final long exportedAddress;
     private final long exportedLength;
 
-    private HomeMemory(RandomAccessFile memory, Region header, Node home, SpaceExtents space) {
+    private HomeMemory(RandomAccessFile memory, HeaderPage header, Node home, SpaceExtents space) {
         this.memory = memory;
         pageBytes = space.space().pageSize();
         exportedAddress = header.address().value() + EXPORTED_AFTER_HEADER;
@@ -40,7 +41,11 @@ public final class HomeMemory implements AutoCloseable {
 
     /** Opens the memory of a home, which has all pages of the space. */
     public static HomeMemory open(Cluster cluster, String home, String space) throws CoordinatorException, IOException {
-        Region header = cluster.client().region(home, "header").orElseThrow();
+        HeaderPage header = cluster.client().call(NodeOperations.ENDPOINTS.at(home)).stream()
+                .flatMap(endpoint -> endpoint.entries().stream())
+                .findFirst()
+                .orElseThrow()
+                .header();
         Node node = cluster.client().node(home).orElseThrow();
         SpaceExtents extents = cluster.client().extents(space).orElseThrow();
         long pid = cluster.process(home).process().pid();

@@ -3,26 +3,20 @@ package io.farpage.agent.node;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
-import io.farpage.agent.control.link.LinkControl;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
-import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.pool.PagePool;
-import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PortAttributes;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * This node's registration and regions, for the devices that are open.
+ * This node's registration, for the devices that are open.
  *
  * @param address where others reach the REST API; port 0 if they do not
  * @param keys of links
@@ -55,23 +49,6 @@ record Announcement(
                 domain,
                 Optional.empty());
         return plain.withAdopted(adopts);
-    }
-
-    Map<String, RegionRequest> regions() {
-        return Map.of(LinkControl.HEADER_REGION, header());
-    }
-
-    private RegionRequest header() {
-        MemoryRegion any = transports.devices().getFirst().header();
-        return new RegionRequest(
-                incarnation,
-                new RemoteAddress(any.address()),
-                any.length(),
-                transports.devices().stream()
-                        .map(open -> new RegionKey(
-                                open.device().name(),
-                                Integer.toUnsignedLong(open.header().rkey())))
-                        .toList());
     }
 
     private static DeviceInfo info(OpenDevice open) {

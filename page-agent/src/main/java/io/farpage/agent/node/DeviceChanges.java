@@ -37,7 +37,7 @@ final class DeviceChanges implements DeviceWatch.Listener {
 
     private void informPeers() {
         if (!announcement.transports().devices().isEmpty()) {
-            membership.update(announcement.registration(), announcement.regions());
+            membership.update(announcement.registration());
         }
         // Ranges that were granted are registered with the devices that are open now.
         hosting.refresh();

@@ -243,8 +243,7 @@ public final class PageAgent implements AutoCloseable {
                 keys,
                 config.get(AgentKeys.NODE_DOMAIN),
                 guests.adopted());
-        membership = parts.add(
-                new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
+        membership = parts.add(new Membership(coordinator, node, announcement.registration(), ended));
 
         RebuildReports reports = movers.add(new RebuildReports(
                 coordinator,
@@ -254,7 +253,7 @@ public final class PageAgent implements AutoCloseable {
         doors.tls().ifPresent(tls -> {
             tls.onChange(audit::certificateChanged);
             // The link key is registered again, signed with the certificate that is in use now.
-            tls.onChange(() -> membership.update(announcement.registration(), announcement.regions()));
+            tls.onChange(() -> membership.update(announcement.registration()));
             if (config.get(AgentKeys.TLS_RENEW)) {
                 parts.add(new CertificateRenewal(coordinator, node, tls)).start();
             }
@@ -272,7 +271,7 @@ public final class PageAgent implements AutoCloseable {
         seals.ifPresent(SealSweep::start);
         keeping.begin();
         membership.start();
-        guests.adopt(membership::isKnown);
+        guests.adopt(membership::isRegistered);
         figures.start();
         copies.start();
         latencyLog.ifPresent(LatencyLog::start);
@@ -438,7 +437,6 @@ public final class PageAgent implements AutoCloseable {
             switch (event.kind()) {
                 case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED ->
                     event.node().ifPresent(links::nodeChanged);
-                case REGION_PUBLISHED -> event.node().ifPresent(links::regionsChanged);
                 case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
                     if (event.peer().filter(node::equals).isPresent()) {
                         event.node().ifPresent(links::offerChanged);

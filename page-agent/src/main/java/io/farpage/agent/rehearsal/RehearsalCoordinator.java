@@ -22,8 +22,6 @@ import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -71,8 +69,6 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     /** Guarded by this, as all that follows. By id. */
     private final Map<String, Node> nodes = new TreeMap<>();
-    /** By node and name. */
-    private final Map<String, Region> regions = new TreeMap<>();
     /** By node and peer. */
     private final Map<String, Endpoint> endpoints = new TreeMap<>();
 
@@ -138,9 +134,6 @@ final class RehearsalCoordinator implements AutoCloseable {
                 bind(NodeOperations.SHOW, request -> found(nodes.get(request.name()))),
                 bind(NodeOperations.REGISTER, request -> register(request.name(), request.body())),
                 bind(NodeOperations.HEARTBEAT, _ -> new Lease(60_000, 1_000, NodeStatus.ACTIVE, events.size())),
-                bind(NodeOperations.REGIONS, request -> of(regions, request.name() + "/")),
-                bind(NodeOperations.SHOW_REGION, request -> found(regions.get(request.key()))),
-                bind(NodeOperations.PUBLISH_REGION, this::publishRegion),
                 bind(NodeOperations.ENDPOINTS, request -> of(endpoints, request.name() + "/")),
                 bind(NodeOperations.SHOW_ENDPOINT, request -> found(endpoints.get(request.key()))),
                 bind(NodeOperations.PUBLISH_ENDPOINT, this::publishEndpoint),
@@ -237,15 +230,6 @@ final class RehearsalCoordinator implements AutoCloseable {
         nodes.put(id, node);
         happened(EventKind.NODE_REGISTERED, id, null);
         return node;
-    }
-
-    private Region publishRegion(Request<RegionRequest> request) {
-        RegionRequest said = request.body();
-        Region region = new Region(
-                request.name(), request.last(), said.incarnation(), said.address(), said.length(), said.keys());
-        regions.put(request.key(), region);
-        happened(EventKind.REGION_PUBLISHED, request.name(), null);
-        return region;
     }
 
     private Endpoint publishEndpoint(Request<EndpointRequest> request) {

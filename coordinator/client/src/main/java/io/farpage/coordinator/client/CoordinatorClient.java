@@ -30,8 +30,6 @@ import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
@@ -243,16 +241,6 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Publishes a node's endpoint toward a peer. It replaces an earlier one. */
     public Endpoint publishEndpoint(String node, String peer, EndpointRequest request) throws CoordinatorException {
         return transport.call(NodeOperations.PUBLISH_ENDPOINT.at(node, peer), request);
-    }
-
-    /** A region of a node, if it was published. */
-    public Optional<Region> region(String node, String name) throws CoordinatorException {
-        return find(NodeOperations.SHOW_REGION.at(node, name));
-    }
-
-    /** Publishes a region. It replaces an earlier one of that name. */
-    public Region publishRegion(String node, String name, RegionRequest request) throws CoordinatorException {
-        return transport.call(NodeOperations.PUBLISH_REGION.at(node, name), request);
     }
 
     /** Publishes a home's grant for a node that is attached to a space. It replaces an earlier one. */

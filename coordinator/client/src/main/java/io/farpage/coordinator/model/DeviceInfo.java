@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 /**
  * One port of one device that a node has open.
  *
- * @param name such as {@code mlx5_0} or {@code soft0}; regions name their keys by it
+ * @param name such as {@code mlx5_0} or {@code soft0}; grants name their keys by it
  * @param transport what it offers
  * @param port 1..255; the soft provider says 1
  * @param linkLayer such as {@code InfiniBand}, {@code Ethernet}

@@ -10,7 +10,7 @@ public enum EventKind {
     /** The cluster was dissolved. */
     @JsonProperty("cluster-dissolved")
     CLUSTER_DISSOLVED,
-    /** A node registered with a new incarnation; endpoints and regions of an older one are gone. */
+    /** A node registered with a new incarnation; the endpoints of an older one are gone. */
     @JsonProperty("node-registered")
     NODE_REGISTERED,
     /** A node's description or status changed within the same incarnation. */
@@ -31,9 +31,6 @@ public enum EventKind {
     /** {@code node} withdrew its endpoint toward {@code peer}. */
     @JsonProperty("endpoint-withdrawn")
     ENDPOINT_WITHDRAWN,
-    /** {@code node} published a region. */
-    @JsonProperty("region-published")
-    REGION_PUBLISHED,
     /** A space was made. */
     @JsonProperty("space-created")
     SPACE_CREATED,

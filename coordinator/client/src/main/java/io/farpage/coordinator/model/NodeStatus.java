@@ -5,9 +5,6 @@ import java.util.Locale;
 
 /** Where a node is in its life. */
 public enum NodeStatus {
-    /** Registered, not yet ready to serve. */
-    @JsonProperty("joining")
-    JOINING,
     /** Serving. */
     @JsonProperty("active")
     ACTIVE,

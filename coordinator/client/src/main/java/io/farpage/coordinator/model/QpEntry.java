@@ -17,6 +17,7 @@ import java.util.OptionalInt;
  * @param mtu path MTU it can take: 256, 512, 1024, 2048 or 4096
  * @param host for tcp, where its provider listens; forbidden for rdma
  * @param port for tcp, where its provider listens, 1..65535; forbidden for rdma
+ * @param header the header page of the pool, over this queue pair's device
  * @param maxRdAtomic READs and atomics that it answers at once, 1..255; agents before 0.2 leave it out
  */
 public record QpEntry(
@@ -30,6 +31,7 @@ public record QpEntry(
         @JsonProperty(required = true) int mtu,
         Optional<String> host,
         OptionalInt port,
+        @JsonProperty(required = true) HeaderPage header,
         OptionalInt maxRdAtomic) {
 
     /** Checks the fields and what the transport asks of them. */
@@ -64,7 +66,7 @@ public record QpEntry(
     }
 
     /** An entry for a queue pair over a device. */
-    public static QpEntry rdma(int shard, int rail, int qpn, int lid, Gid gid, int psn, int mtu) {
+    public static QpEntry rdma(int shard, int rail, int qpn, int lid, Gid gid, int psn, int mtu, HeaderPage header) {
         return new QpEntry(
                 TransportKind.RDMA,
                 shard,
@@ -76,28 +78,31 @@ public record QpEntry(
                 mtu,
                 Optional.empty(),
                 OptionalInt.empty(),
+                header,
                 OptionalInt.empty());
     }
 
-    /** An entry for a queue pair of the soft provider. */
-    public static QpEntry tcp(int shard, int rail, int qpn, int lid, Gid gid, int psn, int mtu, String host, int port) {
+    /** An entry for a queue pair of the soft provider, whose LID is the port. */
+    public static QpEntry tcp(
+            int shard, int rail, int qpn, Gid gid, int psn, int mtu, String host, int port, HeaderPage header) {
         return new QpEntry(
                 TransportKind.TCP,
                 shard,
                 rail,
                 qpn,
-                lid,
+                port,
                 Optional.of(gid),
                 psn,
                 mtu,
                 Optional.of(host),
                 OptionalInt.of(port),
+                header,
                 OptionalInt.empty());
     }
 
     /** The same entry of a queue pair that answers {@code depth} READs and atomics at once. */
     public QpEntry withMaxRdAtomic(int depth) {
-        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, OptionalInt.of(depth));
+        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, header, OptionalInt.of(depth));
     }
 
     /** What makes an entry unique within an endpoint. */

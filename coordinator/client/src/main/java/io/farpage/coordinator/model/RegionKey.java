@@ -3,7 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * The key of a region for one device.
+ * The key of memory for one device.
  *
  * @param device as the node's registration names it
  * @param rkey 32 bits, unsigned

@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param pool what it exports
  * @param transports what it can offer a peer, best first
  * @param linkKey with which peers derive the secrets of their links; agents before 0.3 leave it out
- * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
+ * @param status active (when left out) or leaving; failed is for the coordinator to say
  * @param domain failure domain, for the placement of copies; the node itself when left out
  * @param adopts ids of the spaces whose guests the process before has left running and this one takes over; at most
  *     4096, none when left out
@@ -49,8 +49,7 @@ public record Registration(
         Check.range("devices: number of elements", devices.size(), 0, 64);
         transports = transports.stream().distinct().toList();
         if (status.filter(NodeStatus.FAILED::equals).isPresent()) {
-            throw new IllegalArgumentException(
-                    "status: 'failed' is for the coordinator to say; use joining, active or leaving");
+            throw new IllegalArgumentException("status: 'failed' is for the coordinator to say; use active or leaving");
         }
         domain.ifPresent(name -> Check.name("domain", name));
     }

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 @Tag("portable")
 class ModelTest {
+    private static final HeaderPage HEADER = new HeaderPage(new RemoteAddress(0x7f00_0000_0000L), 0xffff_ffffL);
 
     private static String refusal(Runnable action) {
         return String.valueOf(
@@ -76,16 +77,17 @@ class ModelTest {
 
     @Test
     void shouldRefuseQueuePairNumbersOutOfRange() {
-        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 0x100_0000, 0, Gid.parse("fe80::1"), 0, 1024))
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 0x100_0000, 0, Gid.parse("fe80::1"), 0, 1024, HEADER))
                 .startsWith("qpn"));
-        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0x100_0000, 1024))
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0x100_0000, 1024, HEADER))
                 .startsWith("psn"));
-        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 65536, Gid.parse("fe80::1"), 0, 1024))
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 65536, Gid.parse("fe80::1"), 0, 1024, HEADER))
                 .startsWith("lid"));
-        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0, 1500))
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0, 1500, HEADER))
                 .startsWith("mtu"));
-        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.ZERO, 0, 1024)).startsWith("lid and gid"));
-        assertTrue(refusal(() -> QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 0, 1024, "h", 0))
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.ZERO, 0, 1024, HEADER))
+                .startsWith("lid and gid"));
+        assertTrue(refusal(() -> QpEntry.tcp(0, 0, 1, Gid.ZERO, 0, 1024, "h", 0, HEADER))
                 .startsWith("port"));
         assertTrue(refusal(() -> new QpEntry(
                         TransportKind.TCP,
@@ -98,6 +100,7 @@ class ModelTest {
                         256,
                         Optional.of("h"),
                         OptionalInt.empty(),
+                        HEADER,
                         OptionalInt.empty()))
                 .startsWith("host and port"));
         assertTrue(refusal(() -> new QpEntry(
@@ -111,9 +114,10 @@ class ModelTest {
                         256,
                         Optional.of("h"),
                         OptionalInt.of(1),
+                        HEADER,
                         OptionalInt.empty()))
                 .startsWith("host and port"));
-        QpEntry entry = QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 0, 1024, "h", 1);
+        QpEntry entry = QpEntry.tcp(0, 0, 1, Gid.ZERO, 0, 1024, "h", 1, HEADER);
         assertTrue(refusal(() -> entry.withMaxRdAtomic(0)).startsWith("maxRdAtomic"));
         assertTrue(refusal(() -> entry.withMaxRdAtomic(256)).startsWith("maxRdAtomic"));
         assertEquals(OptionalInt.of(255), entry.withMaxRdAtomic(255).maxRdAtomic());
@@ -121,7 +125,7 @@ class ModelTest {
 
     @Test
     void shouldRefuseTwoEntriesForOneQueuePair() {
-        QpEntry entry = QpEntry.tcp(1, 2, 3, 0, Gid.ZERO, 4, 4096, "h", 5);
+        QpEntry entry = QpEntry.tcp(1, 2, 3, Gid.ZERO, 4, 4096, "h", 5, HEADER);
         Incarnation incarnation = new Incarnation(-1);
         assertTrue(refusal(() -> new EndpointRequest(
                         incarnation,
@@ -143,10 +147,10 @@ class ModelTest {
     }
 
     @Test
-    void shouldRefuseARegionThatRunsPastTheEndOfTheAddressSpace() {
-        assertTrue(refusal(() -> new RegionRequest(
-                        new Incarnation(1), new RemoteAddress(-4096), 8192, List.of(new RegionKey("soft0", 1))))
-                .startsWith("length"));
+    void shouldRefuseAKeyOfMoreThan32Bits() {
+        RemoteAddress address = new RemoteAddress(4096);
+        assertTrue(refusal(() -> new HeaderPage(address, 1L << 32)).startsWith("header: rkey"));
+        assertTrue(refusal(() -> new HeaderPage(address, -1)).startsWith("header: rkey"));
     }
 
     @Test
@@ -159,13 +163,14 @@ class ModelTest {
                 Optional.of(new Attempt(3)),
                 Optional.empty(),
                 List.of(
-                        QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 2, 1024, "::1", 3),
-                        QpEntry.rdma(0, 1, 1, 2, Gid.parse("fe80::1"), 2, 1024).withMaxRdAtomic(16)),
+                        QpEntry.tcp(0, 0, 1, Gid.ZERO, 2, 1024, "::1", 3, HEADER),
+                        QpEntry.rdma(0, 1, 1, 2, Gid.parse("fe80::1"), 2, 1024, HEADER)
+                                .withMaxRdAtomic(16)),
                 Optional.of(new TrialOffer(
                         new Attempt(8),
                         Optional.of(new Attempt(9)),
                         true,
-                        List.of(QpEntry.rdma(0, 0, 4, 2, Gid.parse("fe80::1"), 2, 1024)))),
+                        List.of(QpEntry.rdma(0, 0, 4, 2, Gid.parse("fe80::1"), 2, 1024, HEADER)))),
                 7);
         assertEquals(endpoint, Json.LENIENT.readValue(Json.STRICT.writeValueAsString(endpoint), Endpoint.class));
     }

@@ -6,7 +6,7 @@ import {liveCells, showLive} from "./faults.js";
 const MATRIX_NODES = 16;
 const MOST_LINKS = 100;
 const part = id => document.getElementById(id);
-const URGENCY = {failed: 0, leaving: 1, joining: 2, active: 4};
+const URGENCY = {failed: 0, leaving: 1, active: 4};
 const NAMED_BY_AN_ALERT = 3;
 
 /** What an operator has to see to. `show` is called with "node" or "space" and a name. */

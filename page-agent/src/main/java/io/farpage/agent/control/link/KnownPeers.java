@@ -32,7 +32,6 @@ final class KnownPeers {
 
     private final Set<String> staleViews = ConcurrentHashMap.newKeySet();
     private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
-    private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
     private volatile boolean staleNodes = true;
     private volatile boolean allOffersStale = true;
 
@@ -67,14 +66,6 @@ final class KnownPeers {
     void resync() {
         allOffersStale = true;
         staleNodes = true;
-    }
-
-    /** {@code peer} published a region. What this node publishes makes it no peer of its own. Any thread. */
-    void regionsChanged(String peer) {
-        if (!peer.equals(node) && followed.contains(peer)) {
-            staleRegions.add(peer);
-            staleViews.add(peer);
-        }
     }
 
     /** {@code peer} published toward this node, or withdrew. Any thread. */
@@ -227,11 +218,9 @@ final class KnownPeers {
         }
     }
 
-    private void refreshed(Node peer, boolean itsOffer) throws CoordinatorException {
+    private void refreshed(Node peer, boolean itsOffer) {
         PeerView known = views.get(peer.id());
         boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
-        boolean stale = staleRegions.remove(peer.id());
-        PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : readAgain(peer);
         if (fresh && known != null) {
             superseded.add(known.node());
         }
@@ -239,7 +228,7 @@ final class KnownPeers {
         if (fresh || itsOffer) {
             staleOffers.add(peer.id());
         }
-        views.put(peer.id(), view);
+        views.put(peer.id(), new PeerView(peer));
         if (fresh) {
             superseded.remove(peer);
             firstSeen.put(peer.id(), System.nanoTime());
@@ -254,19 +243,5 @@ final class KnownPeers {
         offers.remove(peer);
         staleOffers.remove(peer);
         gone.accept(peer);
-    }
-
-    /** Reads the regions of a peer. They stay marked as changed if that fails. */
-    private PeerView readAgain(Node peer) throws CoordinatorException {
-        try {
-            return read(peer);
-        } catch (CoordinatorException | RuntimeException e) {
-            staleRegions.add(peer.id());
-            throw e;
-        }
-    }
-
-    private PeerView read(Node peer) throws CoordinatorException {
-        return new PeerView(peer, coordinator.region(peer.id(), PeerView.HEADER));
     }
 }

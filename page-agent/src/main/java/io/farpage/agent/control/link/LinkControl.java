@@ -42,9 +42,6 @@ import org.slf4j.LoggerFactory;
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
  */
 public final class LinkControl implements AutoCloseable, Hosting.Links, ReceivedGrants.Links {
-    /** Name of the region that is a pool's header page. */
-    public static final String HEADER_REGION = PeerView.HEADER;
-
     private static final Logger log = LoggerFactory.getLogger(LinkControl.class);
     private static final Duration TICK = Duration.ofMillis(100);
     private static final Duration AWAY_PAUSE = Duration.ofMillis(200);
@@ -96,12 +93,6 @@ public final class LinkControl implements AutoCloseable, Hosting.Links, Received
     /** Events may have been missed: all nodes and what they offer are read again. Any thread. */
     public void resync() {
         peers.resync();
-        thread.wake();
-    }
-
-    /** {@code peer} published a region. Any thread. */
-    public void regionsChanged(String peer) {
-        peers.regionsChanged(peer);
         thread.wake();
     }
 

@@ -3,7 +3,9 @@ package io.farpage.agent.control.link;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PathLimits;
@@ -26,22 +28,17 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
 
     private QpEntry toEntry(int mtu) {
         QpEndpoint endpoint = queuePair.endpoint();
+        HeaderPage header = new HeaderPage(
+                new RemoteAddress(device.header().address()),
+                Integer.toUnsignedLong(device.header().rkey()));
         Gid gid = new Gid(endpoint.gid().high(), endpoint.gid().low());
         if (device.transport() == TransportKind.TCP) {
             // The soft provider's GID is the address it listens on, and its LID the port; written as such.
             String host = endpoint.gid().toInetAddress().getHostAddress();
             return QpEntry.tcp(
-                    shard,
-                    device.rail(),
-                    endpoint.qpn(),
-                    endpoint.lid(),
-                    gid,
-                    endpoint.psn(),
-                    mtu,
-                    host,
-                    endpoint.lid());
+                    shard, device.rail(), endpoint.qpn(), gid, endpoint.psn(), mtu, host, endpoint.lid(), header);
         }
-        return QpEntry.rdma(shard, device.rail(), endpoint.qpn(), endpoint.lid(), gid, endpoint.psn(), mtu);
+        return QpEntry.rdma(shard, device.rail(), endpoint.qpn(), endpoint.lid(), gid, endpoint.psn(), mtu, header);
     }
 
     /** Moves the queue pair to RTR, connected to the peer's, within the limits of both. */

@@ -6,6 +6,7 @@ import io.farpage.agent.control.link.Handshake.Theirs;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.PeerMemory;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardNotice;
@@ -48,6 +49,7 @@ final class LinkQueuePairs {
     private volatile boolean up;
     private long attempt;
     private Optional<Attempt> answers = Optional.empty();
+    private List<QpEntry> connectedTo = List.of();
     private OptionalLong lastUsed = OptionalLong.empty();
     private Optional<String> rdmaFailure = Optional.empty();
     private Optional<LinkSecret> secret = Optional.empty();
@@ -280,6 +282,7 @@ final class LinkQueuePairs {
         }
         mine = new Mine.Connected(attempt, theirAttempt);
         answers = Optional.of(new Attempt(theirAttempt));
+        connectedTo = theirs;
         lastUsed = OptionalLong.of(theirAttempt);
     }
 
@@ -294,8 +297,10 @@ final class LinkQueuePairs {
             one.queuePair().modifyToRts();
         }
         for (LinkQueuePair one : own) {
-            var memory = view.memory(one.device().transport(), one.device().rail(), grants)
-                    .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
+            PeerMemory memory = entry(connectedTo, one.device(), one.shard())
+                    .flatMap(theirs -> view.memory(theirs, grants))
+                    .orElseThrow(() ->
+                            new VerbsException("peer %s announces no device like %s".formatted(peer, one.device())));
             submit(
                     one.shard(),
                     new ShardCommand.Install(

@@ -54,7 +54,6 @@ final class Negotiation {
         boolean isRequested = requested.contains(peer);
         boolean wanted = !fencing.covers(peer, view.incarnation())
                 && view.node().status() == NodeStatus.ACTIVE
-                && view.isComplete()
                 && (isRequested || session.mayStart(now));
         if (!wanted) {
             return;

@@ -4,46 +4,31 @@ import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerMemory;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** The parts of the coordinator's description of a peer that a link needs. */
-record PeerView(Node node, Optional<Region> header) {
-    /** Name of the region that is a pool's header page. */
-    static final String HEADER = "header";
-
-    /** Whether the peer has published all that a link needs. */
-    boolean isComplete() {
-        return header.isPresent();
-    }
-
-    /** The same regions with what the coordinator says of the node now. */
-    PeerView with(Node changed) {
-        return new PeerView(changed, header);
-    }
-
+/** What a link needs of the coordinator's description of a peer. */
+record PeerView(Node node) {
     long incarnation() {
         return node.incarnation().value();
     }
 
     /**
-     * How to reach the peer's pool over one of its devices; empty as long as it has not published that.
+     * How to reach the peer's pool over one of its queue pairs; empty if the peer announces no such device.
      *
      * @param grants what the peer has granted to this node
      */
-    Optional<PeerMemory> memory(TransportKind transport, int rail, PeerGrants grants) {
-        return device(transport, rail)
-                .flatMap(device -> key(header, device)
-                        .map(rkey -> new PeerMemory(
-                                node.poolId().value(),
-                                header.orElseThrow().address().value(),
-                                rkey,
-                                device,
-                                grants.on(incarnation(), device))));
+    Optional<PeerMemory> memory(QpEntry theirs, PeerGrants grants) {
+        return device(theirs.transport(), theirs.rail())
+                .map(device -> new PeerMemory(
+                        node.poolId().value(),
+                        theirs.header().address().value(),
+                        (int) theirs.header().rkey(),
+                        device,
+                        grants.on(incarnation(), device)));
     }
 
     /**
@@ -75,14 +60,5 @@ record PeerView(Node node, Optional<Region> header) {
                         : devices.stream().skip(rail))
                 .map(DeviceInfo::name)
                 .findFirst();
-    }
-
-    private Optional<Integer> key(Optional<Region> region, String device) {
-        return region.filter(published -> published.incarnation().equals(node.incarnation()))
-                .flatMap(published -> published.keys().stream()
-                        .filter(k -> k.device().equals(device))
-                        .map(RegionKey::rkey)
-                        .map(Long::intValue)
-                        .findFirst());
     }
 }

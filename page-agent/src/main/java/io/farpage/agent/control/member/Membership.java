@@ -9,30 +9,29 @@ import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Seen;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Registers the node, publishes its regions and renews its lease until the coordinator ends this incarnation. */
+/** Registers the node and renews its lease until the coordinator ends this incarnation. */
 public final class Membership implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Membership.class);
     private static final Duration RETRY = Duration.ofMillis(500);
+    /** Until the first heartbeat, which tells the interval. The registration has begun the lease. */
+    private static final Duration FIRST_HEARTBEAT = Duration.ofMillis(50);
+
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final CoordinatorClient coordinator;
     private final String node;
     private volatile Registration registration;
-    private volatile Map<String, RegionRequest> regions;
     private final Consumer<Ending> ended;
     private final ControlThread thread;
     private volatile boolean registered;
-    private volatile boolean known;
     private volatile boolean everRegistered;
     private Optional<Epoch> registeredIn = Optional.empty();
     private volatile boolean isOver;
@@ -43,19 +42,12 @@ public final class Membership implements AutoCloseable {
 
     /**
      * @param registration the description of this node
-     * @param regions by name
      * @param ended called when this incarnation must end; the coordinator gets no more requests then
      */
-    public Membership(
-            CoordinatorClient coordinator,
-            String node,
-            Registration registration,
-            Map<String, RegionRequest> regions,
-            Consumer<Ending> ended) {
+    public Membership(CoordinatorClient coordinator, String node, Registration registration, Consumer<Ending> ended) {
         this.coordinator = coordinator;
         this.node = node;
         this.registration = registration;
-        this.regions = Map.copyOf(regions);
         this.ended = ended;
         this.disobedience = new Disobedience(coordinator, node);
         thread = new ControlThread(
@@ -66,17 +58,12 @@ public final class Membership implements AutoCloseable {
         thread.start();
     }
 
-    /** Whether the coordinator answered the last call and knows this node. */
+    /**
+     * Whether the coordinator answered the last call and knows this incarnation. From then on the homes cut off the
+     * incarnation before.
+     */
     public boolean isRegistered() {
         return registered;
-    }
-
-    /**
-     * Whether the coordinator knows this incarnation, which it does before the node is active. From then on the homes
-     * cut off the incarnation before, so what waits for that need not wait for the rest of the registration.
-     */
-    public boolean isKnown() {
-        return known;
     }
 
     private Duration renew() throws CoordinatorException {
@@ -99,7 +86,6 @@ public final class Membership implements AutoCloseable {
             return RETRY;
         } catch (CoordinatorNotObeyedException e) {
             registered = false;
-            known = false;
             disobedience.refused(e);
             return RETRY;
         } catch (CoordinatorRefusedException e) {
@@ -118,23 +104,16 @@ public final class Membership implements AutoCloseable {
     }
 
     private Duration register() throws CoordinatorException {
-        if (!everRegistered) {
-            coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
-            coordinator.allegiance().join();
-            known = true;
-        }
-        for (Map.Entry<String, RegionRequest> region : regions.entrySet()) {
-            coordinator.publishRegion(node, region.getKey(), region.getValue());
-        }
-        // Set to active only now, so that the regions of an active node can always be read.
         coordinator.register(node, registration.withStatus(NodeStatus.ACTIVE));
+        if (!everRegistered) {
+            coordinator.allegiance().join();
+        }
         registered = true;
-        known = true;
         registeredIn = epoch();
         everRegistered = true;
         lastRefusal = "";
         log.info("registered with {} as {} incarnation {}", coordinator.base(), node, registration.incarnation());
-        return heartbeat();
+        return FIRST_HEARTBEAT;
     }
 
     private Optional<Epoch> epoch() {
@@ -144,7 +123,7 @@ public final class Membership implements AutoCloseable {
     private Duration heartbeat() throws CoordinatorException {
         Lease lease = coordinator.heartbeat(node, registration.incarnation());
         if (!epoch().equals(registeredIn)) {
-            // The coordinator was started again and does not know the regions, which its store does not keep.
+            // The coordinator was started again, perhaps with a store that is older than this registration.
             return register();
         }
         return Spread.of(lease.heartbeatInterval());
@@ -169,7 +148,6 @@ public final class Membership implements AutoCloseable {
             lastRefusal = refusal;
         }
         registered = false;
-        known = false;
         return RETRY;
     }
 
@@ -177,13 +155,11 @@ public final class Membership implements AutoCloseable {
         isOver = true;
         poolIsVoid = how instanceof Ending.Forgotten;
         registered = false;
-        known = false;
         ended.accept(how);
     }
 
     /** The node's registration has changed, for instance because a device was added or removed. Any thread. */
-    public void update(Registration newRegistration, Map<String, RegionRequest> newRegions) {
-        regions = Map.copyOf(newRegions);
+    public void update(Registration newRegistration) {
         registration = newRegistration;
         registered = false;
         thread.wake();

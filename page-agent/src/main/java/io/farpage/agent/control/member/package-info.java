@@ -1,5 +1,5 @@
 /**
- * This node as a member of the cluster: registration, lease, regions, the coordinator's events, and the zeroing of
+ * This node as a member of the cluster: registration, lease, the coordinator's events, and the zeroing of
  * released frames. All of it survives a coordinator that is away.
  */
 @NullMarked

@@ -11,11 +11,9 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.RemoteAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -46,7 +44,6 @@ final class KnownPeersTest {
         peers = new KnownPeers("a", client, LinkMode.MESH, peer -> told.add("gone " + peer));
         coordinator.register("a", new Incarnation(1), 4096);
         coordinator.register("b", PEER, 4096);
-        publish(1);
         peers.refresh();
     }
 
@@ -55,48 +52,6 @@ final class KnownPeersTest {
         client.close();
         between.close();
         coordinator.close();
-    }
-
-    private void publish(long rkey) throws CoordinatorException {
-        coordinator
-                .client()
-                .publishRegion(
-                        "b",
-                        PeerView.HEADER,
-                        new RegionRequest(
-                                PEER,
-                                new RemoteAddress(0x7f00_0000_0000L),
-                                4096,
-                                List.of(new RegionKey("soft0", rkey))));
-    }
-
-    private long rkey() {
-        Region header = peers.view("b").orElseThrow().header().orElseThrow();
-        return header.keys().getFirst().rkey();
-    }
-
-    @Test
-    void shouldReadRegionsAgainWhoseReadingHasFailed() throws Exception {
-        assertEquals(1, rkey());
-        publish(2);
-        peers.regionsChanged("b");
-        between.fail("/api/v1/nodes/b/regions/");
-        assertThrows(CoordinatorException.class, peers::refresh);
-        assertThrows(CoordinatorException.class, peers::refresh, "and again");
-        assertEquals(1, rkey(), "what it knew before stays");
-        between.failNothing();
-        peers.refresh();
-        assertEquals(2, rkey());
-        assertEquals(List.of("b"), peers.ids());
-    }
-
-    /** Regions that have not changed are not asked for each time. */
-    @Test
-    void shouldNotReadRegionsOfAKnownPeerThatHaveNotChanged() throws Exception {
-        between.fail("/api/v1/nodes/b/regions/");
-        peers.nodeChanged("b");
-        peers.refresh();
-        assertEquals(1, rkey());
     }
 
     /** The list of nodes may have been made before the change. */
@@ -115,10 +70,9 @@ final class KnownPeersTest {
         assertEquals(new Incarnation(5), peers.view("b").orElseThrow().node().incarnation());
     }
 
-    /** Events of this node's own regions come to it as well. */
     @Test
-    void shouldNotBecomeItsOwnPeerWhenItPublishesARegion() throws Exception {
-        peers.regionsChanged("a");
+    void shouldNotBecomeItsOwnPeerWhenItChanges() throws Exception {
+        peers.nodeChanged("a");
         peers.refresh();
         assertEquals(List.of("b"), peers.ids());
     }
@@ -197,7 +151,6 @@ final class KnownPeersTest {
         demand.refresh();
         assertEquals(List.of("c"), demand.ids());
         demand.nodeChanged("b");
-        demand.regionsChanged("b");
         demand.refresh();
         assertEquals(List.of("c"), demand.ids());
         assertEquals(Optional.of(Set.of("c")), demand.watched());
@@ -226,7 +179,16 @@ final class KnownPeersTest {
                                 new Incarnation(1),
                                 Optional.of(new Attempt(7)),
                                 Optional.empty(),
-                                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)),
+                                List.of(QpEntry.tcp(
+                                        0,
+                                        0,
+                                        17,
+                                        Gid.ZERO,
+                                        5,
+                                        4096,
+                                        "127.0.0.1",
+                                        9000,
+                                        new HeaderPage(new RemoteAddress(4096), 1))),
                                 Optional.empty()));
         KnownPeers demand = onDemand();
         demand.refresh();

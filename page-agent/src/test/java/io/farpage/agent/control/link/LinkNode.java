@@ -21,9 +21,6 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.ThreadScheduling;
@@ -206,22 +203,7 @@ final class LinkNode implements AutoCloseable {
                 Optional.empty(),
                 Instant.EPOCH,
                 Optional.empty());
-        return new PeerView(node, Optional.of(header()));
-    }
-
-    private Region header() {
-        MemoryRegion any = transports.devices().getFirst().header();
-        return new Region(
-                id,
-                "header",
-                incarnation,
-                new RemoteAddress(any.address()),
-                any.length(),
-                transports.devices().stream()
-                        .map(open -> new RegionKey(
-                                open.device().name(),
-                                Integer.toUnsignedLong(open.header().rkey())))
-                        .toList());
+        return new PeerView(node);
     }
 
     @Override

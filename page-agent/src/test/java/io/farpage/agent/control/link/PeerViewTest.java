@@ -5,12 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerMemory;
 import io.farpage.coordinator.model.DeviceInfo;
+import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
 import java.time.Instant;
@@ -48,15 +49,15 @@ final class PeerViewTest {
                 Optional.empty(),
                 Instant.EPOCH,
                 Optional.empty());
-        List<RegionKey> keys = all.stream()
-                .map(device -> new RegionKey(device.name(), all.indexOf(device)))
-                .toList();
-        Region header = new Region("b", PeerView.HEADER, INCARNATION, new RemoteAddress(4096), 4096, keys);
-        return new PeerView(node, Optional.of(header));
+        return new PeerView(node);
     }
 
     private static Optional<String> device(PeerView peer, TransportKind transport, int rail) {
-        return peer.memory(transport, rail, PeerGrants.NOTHING).map(PeerMemory::device);
+        HeaderPage header = new HeaderPage(new RemoteAddress(4096), 7);
+        QpEntry entry = transport == TransportKind.TCP
+                ? QpEntry.tcp(0, rail, 17, Gid.ZERO, 5, 4096, "127.0.0.1", 9000, header)
+                : QpEntry.rdma(0, rail, 17, 1, Gid.ZERO, 5, 4096, header);
+        return peer.memory(entry, PeerGrants.NOTHING).map(PeerMemory::device);
     }
 
     @Test

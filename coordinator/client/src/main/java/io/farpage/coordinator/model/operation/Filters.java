@@ -6,7 +6,7 @@ import io.farpage.rest.Operation.QueryParameter;
 public final class Filters {
 
     public static final QueryParameter STATUS =
-            new QueryParameter("status", false, "only nodes that are joining, active, leaving or failed");
+            new QueryParameter("status", false, "only nodes that are active, leaving or failed");
     public static final QueryParameter ATTENTION = new QueryParameter(
             "attention", false, "true: only nodes that are not active, and those that an alert names");
     public static final QueryParameter PREFIX =

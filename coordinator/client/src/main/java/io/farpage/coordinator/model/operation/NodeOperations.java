@@ -3,7 +3,6 @@ package io.farpage.coordinator.model.operation;
 import static io.farpage.coordinator.model.operation.Rights.ADMIN;
 import static io.farpage.coordinator.model.operation.Rights.OPERATOR;
 import static io.farpage.coordinator.model.operation.Rights.READ;
-import static io.farpage.coordinator.model.operation.Rights.READ_KEYS;
 import static io.farpage.coordinator.model.operation.Rights.SELF;
 import static io.farpage.coordinator.model.operation.Rights.VIEWER;
 import static io.farpage.rest.Operation.ROUTINE;
@@ -31,8 +30,6 @@ import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PullReport;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.rest.Operation;
@@ -45,7 +42,6 @@ public final class NodeOperations {
     private static final String NODES = Operation.API + "/nodes";
     private static final String NODE = NODES + "/{id}";
     private static final String ENDPOINT = NODE + "/endpoints/{peer}";
-    private static final String REGION = NODE + "/regions/{name}";
     private static final String GRANT = NODE + "/grants/{space}/{node}";
     private static final String DRAIN = NODE + "/drain";
 
@@ -108,16 +104,6 @@ public final class NodeOperations {
     public static final Operation<Void, Void> WITHDRAW_ENDPOINT = delete(ENDPOINT, SELF, ROUTINE)
             .summary("Withdraw a node's endpoint toward a peer, if there is one")
             .with(INCARNATION);
-
-    public static final Operation<Void, List<Region>> REGIONS =
-            list(NODE + "/regions", READ_KEYS, Region.class).summary("The regions of a node");
-
-    public static final Operation<Void, Region> SHOW_REGION =
-            get(REGION, READ_KEYS, Region.class).summary("A region of a node");
-
-    public static final Operation<RegionRequest, Region> PUBLISH_REGION = put(REGION, SELF, ROUTINE)
-            .json(RegionRequest.class, Region.class)
-            .summary("Publish a region; it replaces an earlier one of that name");
 
     public static final Operation<GrantRequest, Grant> PUBLISH_GRANT = put(GRANT, SELF, "grant.give")
             .json(GrantRequest.class, Grant.class)

@@ -14,9 +14,6 @@ final class Rights {
     /** What names no key and no rkey. */
     static final Access READ = VIEWER.or(Access.anyNode());
 
-    /** What has the rkey of a pool's header page. */
-    static final Access READ_KEYS = ADMIN.or(Access.anyNode());
-
     /** What a node says of itself. */
     static final Access SELF = Access.nodeInPath("id");
 

@@ -190,6 +190,47 @@ class EndedAttachmentsTest {
         assertTrue(state.fences().isEmpty());
     }
 
+    /** Home c has not read that the guest has passed. */
+    @Test
+    void shouldForgetAFenceWhoseIncarnationHasASuccessor() {
+        Attachment passed = attachment(NOW, AttachMode.EXCLUSIVE);
+        State state = rebuild(successor(5L), home("b", REVISION, passed), fenced("c", 90, BEFORE));
+        assertEquals(List.of(passed), List.copyOf(state.attachments().values()));
+        assertTrue(state.fences().isEmpty());
+    }
+
+    @Test
+    void shouldForgetAFenceWhoseSuccessorSaysThatItIsAttached() {
+        NodeReport a = attached("a", AttachMode.SHARED, onBandC());
+        State state = rebuild(a, home("b", REVISION), fenced("c", 90, BEFORE));
+        assertEquals(
+                List.of(NOW),
+                state.attachments().values().stream()
+                        .map(Attachment::incarnation)
+                        .toList());
+        assertTrue(state.fences().isEmpty());
+    }
+
+    /** Home c has not read that the process before has attached, after another one. */
+    @Test
+    void shouldPassAGuestWhateverWasCutOffBefore() {
+        Attachment before = attachment(BEFORE, AttachMode.EXCLUSIVE);
+        for (long earlier : List.of(4L, 0xff04L)) {
+            State state =
+                    rebuild(successor(5L), home("b", REVISION, before), fenced("c", 90, new Incarnation(earlier)));
+            assertEquals(
+                    List.of(before.withHeir(NOW)),
+                    List.copyOf(state.attachments().values()));
+            assertEquals(4, state.fences().size());
+        }
+    }
+
+    /** The report of a home that has not cut an incarnation of node a off. */
+    private static NodeReport fenced(String node, long revision, Incarnation incarnation) {
+        Fence fence = new Fence(node, registration(node).incarnation(), 5, "a", incarnation, false);
+        return report(node, home(node, revision).hosted().withFences(List.of(fence)));
+    }
+
     /** No home has read yet that the guest attached, nor that home c was dropped. */
     @Test
     void shouldTakeFromTheSuccessorWhatTheProcessBeforeKnew() {

@@ -1,6 +1,7 @@
 package io.farpage.it.simulation.world;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeSet;
 
 /** What goes wrong: one thing after another, at moments that the seed decides, some at the same time. */
 final class Faults {
@@ -24,6 +26,9 @@ final class Faults {
 
     /** After so long, agents have had answers of a revision: heartbeats are a second apart. */
     private static final long SEEN = 3 * SECOND;
+
+    /** How late a request or an answer may be. */
+    private static final long LATEST = 4 * SECOND;
 
     private final Scenario scenario;
     private final Engine engine;
@@ -38,6 +43,9 @@ final class Faults {
     private final Set<Integer> omitted = new HashSet<>();
     /** Copies of the coordinator's store, the oldest first. */
     private final List<Backup> copies = new ArrayList<>();
+
+    /** Nodes whose drain was requested without an answer: the request may come after the drain was cancelled. */
+    private final Set<String> unanswered = new TreeSet<>();
 
     private record Backup(long made, SimulatedStore.Copy rows) {}
 
@@ -111,6 +119,10 @@ final class Faults {
         over = true;
         while (open > 0) {
             engine.pause(SECOND / 100);
+        }
+        if (!unanswered.isEmpty()) {
+            engine.pause(LATEST);
+            unanswered.forEach(this::cancelDrain);
         }
         SimulatedHttp.faults().lossOneIn = 0;
         SimulatedHttp.faults().lateOneIn = 0;
@@ -316,7 +328,7 @@ final class Faults {
         long nanos = between(SECOND / 10, 5 * SECOND);
         note("requests and answers late", "requests and answers are late for %.3f s".formatted(nanos / 1e9));
         SimulatedHttp.faults().lateOneIn = 1 + random.nextInt(10);
-        SimulatedHttp.faults().lateNanos = between(MILLISECOND, 4 * SECOND);
+        SimulatedHttp.faults().lateNanos = between(MILLISECOND, LATEST);
         verdicts.excuseCoordinator(nanos);
         failing("late", nanos, () -> SimulatedHttp.faults().lateOneIn = 0);
     }
@@ -388,6 +400,9 @@ final class Faults {
         note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
         try {
             var _ = scenario.operator().client().drain(node);
+        } catch (CoordinatorUnreachableException e) {
+            engine.trail().note(engine.elapsed(), "no answer to that: " + e.getMessage());
+            unanswered.add(node);
         } catch (CoordinatorException e) {
             engine.trail().note(engine.elapsed(), "that is refused: " + e.getMessage());
         }

@@ -7,14 +7,12 @@ import java.util.Set;
  * permitted.
  */
 public enum AccessFlag {
-    /** The device may write to the region on behalf of its owner: needed for READ, RECV and atomic results. */
+    /** The device may write to the region on behalf of its owner: needed for READ and RECV. */
     LOCAL_WRITE(1),
     /** A peer may WRITE to the region; requires {@link #LOCAL_WRITE}. */
     REMOTE_WRITE(1 << 1),
     /** A peer may READ the region. */
-    REMOTE_READ(1 << 2),
-    /** A peer may operate on the region atomically; requires {@link #LOCAL_WRITE}. */
-    REMOTE_ATOMIC(1 << 3);
+    REMOTE_READ(1 << 2);
 
     private final int bit;
 
@@ -37,12 +35,12 @@ public enum AccessFlag {
     }
 
     /**
-     * Checks what {@code ibv_reg_mr} demands: remote write and atomic access need local write.
+     * Checks what {@code ibv_reg_mr} demands: remote write needs local write.
      *
      * @throws IllegalArgumentException naming the set
      */
     public static void requireConsistent(Set<AccessFlag> set) {
-        if ((set.contains(REMOTE_WRITE) || set.contains(REMOTE_ATOMIC)) && !set.contains(LOCAL_WRITE)) {
+        if (set.contains(REMOTE_WRITE) && !set.contains(LOCAL_WRITE)) {
             throw new IllegalArgumentException(
                     "access " + set + " lets a peer write but lacks LOCAL_WRITE; add LOCAL_WRITE");
         }

@@ -10,11 +10,10 @@ package io.farpage.verbs;
  * @param maxCqe entries of one completion queue
  * @param maxMr memory regions
  * @param maxMrSize bytes of one memory region
- * @param maxQpRdAtom READs and atomics that one queue pair may have in flight, in either direction
+ * @param maxQpRdAtom READs that one queue pair may have in flight, in either direction
  * @param maxSrqWr entries of a shared receive queue; 0 if the device has none
  * @param maxInlineData bytes that one inline send may carry
  * @param maxMessageSize bytes of one message
- * @param atomics whether compare-and-swap and fetch-and-add work
  * @param numaNode NUMA node that the device is attached to; -1 if it is attached to none
  */
 public record DeviceAttributes(
@@ -29,5 +28,4 @@ public record DeviceAttributes(
         int maxSrqWr,
         int maxInlineData,
         long maxMessageSize,
-        boolean atomics,
         int numaNode) {}

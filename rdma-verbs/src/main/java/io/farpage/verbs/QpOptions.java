@@ -18,8 +18,7 @@ public record QpOptions(Sizes sizes, Retries retries, Path path, Set<AccessFlag>
             new Sizes(128, 16, 1, 0, 16),
             new Retries(14, 7, 7, 12),
             new Path(Mtu.MTU_4096, 64, 0, 0),
-            EnumSet.of(
-                    AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC));
+            EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
 
     /**
      * How much may be outstanding.

@@ -85,35 +85,8 @@ public interface QueuePair extends AutoCloseable {
      */
     void prepareWrite(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
 
-    /** As {@link #prepareWrite}, and consumes a receive at the peer, whose completion carries {@code immediate}. */
-    void prepareWriteWithImm(
-            long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int immediate, int flags);
-
     /** Prepares a SEND into the peer's next receive. */
     void prepareSend(long wrId, long localAddress, int length, int lkey, int flags);
-
-    /** As {@link #prepareSend}, with an immediate value. */
-    void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags);
-
-    /**
-     * Prepares an atomic compare-and-swap of 8 bytes at the peer: {@code if (*remote == expected) *remote = desired}.
-     * What was there before goes to {@code localAddress}, in host order.
-     *
-     * @param remoteAddress a multiple of 8; needs {@link AccessFlag#REMOTE_ATOMIC}
-     */
-    void prepareCompareAndSwap(
-            long wrId,
-            long localAddress,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            long expected,
-            long desired,
-            int flags);
-
-    /** Prepares an atomic fetch-and-add of 8 bytes at the peer; otherwise as {@link #prepareCompareAndSwap}. */
-    void prepareFetchAndAdd(
-            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags);
 
     /**
      * Adds a scatter/gather entry to the work request prepared last.

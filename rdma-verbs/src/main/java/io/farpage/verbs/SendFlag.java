@@ -5,13 +5,13 @@ public final class SendFlag {
     /** No flag: the work request completes silently unless it fails. */
     public static final int NONE = 0;
 
-    /** Do not start before all earlier READs and atomics of this queue pair are done. */
+    /** Do not start before all earlier READs of this queue pair are done. */
     public static final int FENCE = 1;
 
     /** Yield a work completion on success. */
     public static final int SIGNALED = 1 << 1;
 
-    /** Raise a solicited event at the receiver (SEND and WRITE_WITH_IMM). */
+    /** Raise a solicited event at the receiver (SEND). */
     public static final int SOLICITED = 1 << 2;
 
     /**

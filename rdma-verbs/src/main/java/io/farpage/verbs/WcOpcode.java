@@ -8,12 +8,9 @@ public enum WcOpcode {
     SEND(0),
     RDMA_WRITE(1),
     RDMA_READ(2),
-    COMP_SWAP(3),
-    FETCH_ADD(4),
-    RECV(128),
-    RECV_RDMA_WITH_IMM(129);
+    RECV(128);
 
-    private static final WcOpcode[] SENDS = {SEND, RDMA_WRITE, RDMA_READ, COMP_SWAP, FETCH_ADD};
+    private static final WcOpcode[] SENDS = {SEND, RDMA_WRITE, RDMA_READ};
 
     private final int code;
 
@@ -37,9 +34,6 @@ public enum WcOpcode {
         }
         if (code == RECV.code) {
             return RECV;
-        }
-        if (code == RECV_RDMA_WITH_IMM.code) {
-            return RECV_RDMA_WITH_IMM;
         }
         throw new IllegalArgumentException("unknown work completion opcode " + code);
     }

@@ -13,8 +13,6 @@ public final class WorkCompletion {
     private WcOpcode opcode = WcOpcode.SEND;
     private int vendorError;
     private int byteLength;
-    private int immediate;
-    private boolean hasImmediate;
     private int qpn;
 
     /** An array of {@code count} completions to poll into. */
@@ -27,22 +25,12 @@ public final class WorkCompletion {
     }
 
     /** Fills in every field; for providers. */
-    public void set(
-            long wrId,
-            WcStatus status,
-            WcOpcode opcode,
-            int vendorError,
-            int byteLength,
-            int immediate,
-            boolean hasImmediate,
-            int qpn) {
+    public void set(long wrId, WcStatus status, WcOpcode opcode, int vendorError, int byteLength, int qpn) {
         this.wrId = wrId;
         this.status = status;
         this.opcode = opcode;
         this.vendorError = vendorError;
         this.byteLength = byteLength;
-        this.immediate = immediate;
-        this.hasImmediate = hasImmediate;
         this.qpn = qpn;
     }
 
@@ -68,18 +56,9 @@ public final class WorkCompletion {
         return vendorError;
     }
 
-    /** Bytes received or read. Defined for receives, READs and atomics. */
+    /** Bytes received or read. Defined for receives and READs. */
     public int byteLength() {
         return byteLength;
-    }
-
-    /** The immediate value that came with a receive, in host order; meaningful only if {@link #hasImmediate()}. */
-    public int immediate() {
-        return immediate;
-    }
-
-    public boolean hasImmediate() {
-        return hasImmediate;
     }
 
     /** Number of the local queue pair that this completes on. */

@@ -48,7 +48,6 @@ final class DeviceProbe {
                 attr.get(JAVA_INT, DeviceAttr.MAX_SRQ_WR),
                 maxInlineData(device),
                 Ports.query(device, port).maxMessageSize(),
-                attr.get(JAVA_INT, DeviceAttr.ATOMIC_CAP) != 0,
                 device.host().numaNode(device.name()));
     }
 

@@ -11,7 +11,6 @@ import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;
 import io.farpage.verbs.ibverbs.WorkRequests.Wc;
-import io.farpage.verbs.ibverbs.WorkRequests.WcFlag;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -145,15 +144,12 @@ final class IbvCompletionQueue implements CompletionQueue {
             opcode = receive ? WcOpcode.RECV : WcOpcode.SEND;
             qp.noteFailure();
         }
-        boolean hasImmediate = success && receive && (wcs.get(JAVA_INT, at + Wc.WC_FLAGS) & WcFlag.WITH_IMM) != 0;
         into.set(
                 wrId,
                 status,
                 opcode,
                 success ? 0 : wcs.get(JAVA_INT, at + Wc.VENDOR_ERR),
                 success ? wcs.get(JAVA_INT, at + Wc.BYTE_LEN) : 0,
-                hasImmediate ? wcs.get(SendChain.NETWORK_INT, at + Wc.IMM_DATA) : 0,
-                hasImmediate,
                 qpn);
         return true;
     }

@@ -29,7 +29,7 @@ final class IbvQueuePair implements QueuePair {
     private final IbvSendQueue sends;
     private final IbvReceiveQueue receives;
     private int psn = randomPsn();
-    /** READs and atomics in flight at once, as the endpoints agreed. */
+    /** READs in flight at once, as the endpoints agreed. */
     private int initiatorDepth = 1;
 
     /** The state as last known: the device moves the queue pair to ERR by itself. */
@@ -192,50 +192,8 @@ final class IbvQueuePair implements QueuePair {
     }
 
     @Override
-    public void prepareWriteWithImm(
-            long wrId,
-            long localAddress,
-            int length,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            int immediate,
-            int flags) {
-        SendChain chain = sends.prepare(Opcode.RDMA_WRITE_WITH_IMM, wrId, localAddress, length, lkey, flags);
-        chain.setRemote(remoteAddress, rkey);
-        chain.setImmediate(immediate);
-    }
-
-    @Override
     public void prepareSend(long wrId, long localAddress, int length, int lkey, int flags) {
         sends.prepare(Opcode.SEND, wrId, localAddress, length, lkey, flags);
-    }
-
-    @Override
-    public void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags) {
-        sends.prepare(Opcode.SEND_WITH_IMM, wrId, localAddress, length, lkey, flags)
-                .setImmediate(immediate);
-    }
-
-    @Override
-    public void prepareCompareAndSwap(
-            long wrId,
-            long localAddress,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            long expected,
-            long desired,
-            int flags) {
-        sends.prepare(Opcode.ATOMIC_CMP_AND_SWP, wrId, localAddress, Long.BYTES, lkey, flags)
-                .setAtomic(remoteAddress, rkey, expected, desired);
-    }
-
-    @Override
-    public void prepareFetchAndAdd(
-            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags) {
-        sends.prepare(Opcode.ATOMIC_FETCH_AND_ADD, wrId, localAddress, Long.BYTES, lkey, flags)
-                .setAtomic(remoteAddress, rkey, addend, 0);
     }
 
     @Override

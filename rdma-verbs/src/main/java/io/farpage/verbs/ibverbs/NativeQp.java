@@ -110,7 +110,7 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         });
     }
 
-    /** @param initiatorDepth READs and atomics in flight at once, no more than the peer's max_dest_rd_atomic */
+    /** @param initiatorDepth READs in flight at once, no more than the peer's max_dest_rd_atomic */
     void toRts(QpOptions options, int psn, int initiatorDepth) {
         modify("RTR→RTS", Value.QPS_RTS, "an attribute of " + options + " is not permitted", attr -> {
             attr.set(JAVA_INT, QpAttr.SQ_PSN, psn);

@@ -9,16 +9,12 @@ import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.ibverbs.WorkRequests.SendWr;
 import io.farpage.verbs.ibverbs.WorkRequests.Sge;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 
 /**
  * A chain of {@code struct ibv_send_wr}, with inline data behind each. Little-endian, as every machine that farpage
  * runs on.
  */
 final class SendChain extends WrChain {
-    static final ValueLayout.OfInt NETWORK_INT = JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
-
     private final int inlineData;
     private final int maxInline;
     private int lastInline;
@@ -78,17 +74,6 @@ final class SendChain extends WrChain {
         memory.set(JAVA_INT, last + SendWr.RKEY, rkey);
     }
 
-    void setImmediate(int immediate) {
-        memory.set(NETWORK_INT, last + SendWr.IMM_DATA, immediate);
-    }
-
-    void setAtomic(long address, int rkey, long compareOrAdd, long swap) {
-        memory.set(JAVA_LONG, last + SendWr.REMOTE_ADDR, address);
-        memory.set(JAVA_LONG, last + SendWr.COMPARE_ADD, compareOrAdd);
-        memory.set(JAVA_LONG, last + SendWr.SWAP, swap);
-        memory.set(JAVA_INT, last + SendWr.ATOMIC_RKEY, rkey);
-    }
-
     /** Adds an entry to the last one. */
     void append(long address, int length, int lkey) {
         if (count > 0 && lastInline >= 0) {
@@ -109,8 +94,8 @@ final class SendChain extends WrChain {
     }
 
     private void requireInline(int opcode, int length) {
-        if (opcode >= WorkRequests.Opcode.RDMA_READ) {
-            throw new IllegalArgumentException("a READ or an atomic receives data, so it cannot be INLINE");
+        if (opcode == WorkRequests.Opcode.RDMA_READ) {
+            throw new IllegalArgumentException("a READ receives data, so it cannot be INLINE");
         }
         if (length > maxInline) {
             throw new VerbsException(

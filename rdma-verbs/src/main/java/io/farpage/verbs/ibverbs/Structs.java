@@ -123,9 +123,6 @@ final class Structs {
         @C("max_qp_init_rd_atom")
         static final int MAX_QP_INIT_RD_ATOM = 156;
 
-        @C("atomic_cap")
-        static final int ATOMIC_CAP = 164;
-
         @C("max_srq_wr")
         static final int MAX_SRQ_WR = 216;
 

@@ -59,23 +59,11 @@ final class WorkRequests {
         @C("send_flags")
         static final int SEND_FLAGS = 32;
 
-        @C("imm_data")
-        static final int IMM_DATA = 36;
-
         @C("wr.rdma.remote_addr")
         static final int REMOTE_ADDR = 40;
 
         @C("wr.rdma.rkey")
         static final int RKEY = 48;
-
-        @C("wr.atomic.compare_add")
-        static final int COMPARE_ADD = 48;
-
-        @C("wr.atomic.swap")
-        static final int SWAP = 56;
-
-        @C("wr.atomic.rkey")
-        static final int ATOMIC_RKEY = 64;
 
         private SendWr() {}
     }
@@ -86,23 +74,11 @@ final class WorkRequests {
         @C("IBV_WR_RDMA_WRITE")
         static final int RDMA_WRITE = 0;
 
-        @C("IBV_WR_RDMA_WRITE_WITH_IMM")
-        static final int RDMA_WRITE_WITH_IMM = 1;
-
         @C("IBV_WR_SEND")
         static final int SEND = 2;
 
-        @C("IBV_WR_SEND_WITH_IMM")
-        static final int SEND_WITH_IMM = 3;
-
         @C("IBV_WR_RDMA_READ")
         static final int RDMA_READ = 4;
-
-        @C("IBV_WR_ATOMIC_CMP_AND_SWP")
-        static final int ATOMIC_CMP_AND_SWP = 5;
-
-        @C("IBV_WR_ATOMIC_FETCH_AND_ADD")
-        static final int ATOMIC_FETCH_AND_ADD = 6;
 
         private Opcode() {}
     }
@@ -161,24 +137,9 @@ final class WorkRequests {
         @C("byte_len")
         static final int BYTE_LEN = 20;
 
-        @C("imm_data")
-        static final int IMM_DATA = 24;
-
         @C("qp_num")
         static final int QP_NUM = 28;
 
-        @C("wc_flags")
-        static final int WC_FLAGS = 36;
-
         private Wc() {}
-    }
-
-    /** {@code enum ibv_wc_flags}. */
-    @C("enum")
-    static final class WcFlag {
-        @C("IBV_WC_WITH_IMM")
-        static final int WITH_IMM = 1 << 1;
-
-        private WcFlag() {}
     }
 }

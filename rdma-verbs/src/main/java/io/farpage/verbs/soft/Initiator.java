@@ -232,12 +232,10 @@ final class Initiator implements ChannelPoll.Watched {
     private void set(WorkCompletion completion, int slot, WcStatus status, int detail) {
         WcOpcode opcode = switch (queue.opcode(slot)) {
             case Wire.READ -> WcOpcode.RDMA_READ;
-            case Wire.WRITE, Wire.WRITE_WITH_IMM -> WcOpcode.RDMA_WRITE;
-            case Wire.COMPARE_AND_SWAP -> WcOpcode.COMP_SWAP;
-            case Wire.FETCH_AND_ADD -> WcOpcode.FETCH_ADD;
+            case Wire.WRITE -> WcOpcode.RDMA_WRITE;
             default -> WcOpcode.SEND;
         };
-        completion.set(queue.wrId(slot), status, opcode, detail, queue.length(slot), 0, false, init.qpn());
+        completion.set(queue.wrId(slot), status, opcode, detail, queue.length(slot), init.qpn());
     }
 
     // ---- sleeping

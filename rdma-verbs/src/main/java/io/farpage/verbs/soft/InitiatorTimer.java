@@ -71,7 +71,7 @@ final class InitiatorTimer {
 
     private long budget(SendQueue queue) {
         // Requests behind the oldest one wait for it, so its opcode decides.
-        boolean needsReceive = Wire.consumesReceive(queue.opcode(queue.slot(queue.acked)));
+        boolean needsReceive = queue.opcode(queue.slot(queue.acked)) == Wire.SEND;
         return needsReceive ? Math.min(answerBudget + receiverBudget, FOREVER) : answerBudget;
     }
 }

@@ -60,7 +60,7 @@ final class QpLifecycle {
         return psn;
     }
 
-    /** READs and atomics of this side that may be in flight at once, as the endpoints agreed. */
+    /** READs of this side that may be in flight at once, as the endpoints agreed. */
     int initiatorDepth() {
         return initiatorDepth;
     }

@@ -14,10 +14,7 @@ final class ReceiveCompletions {
     private final int[] slots;
     private final long[] wrIds;
     private final WcStatus[] statuses;
-    private final WcOpcode[] opcodes;
     private final int[] lengths;
-    private final int[] immediates;
-    private final boolean[] hasImmediates;
 
     private volatile long produced;
     private volatile long consumed;
@@ -30,10 +27,7 @@ final class ReceiveCompletions {
         this.slots = new int[size];
         this.wrIds = new long[size];
         this.statuses = new WcStatus[size];
-        this.opcodes = new WcOpcode[size];
         this.lengths = new int[size];
-        this.immediates = new int[size];
-        this.hasImmediates = new boolean[size];
     }
 
     /**
@@ -42,16 +36,7 @@ final class ReceiveCompletions {
      * @return false if the ring is full, which reservations rule out
      */
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without
-    synchronized boolean add(
-            ReceiveSide side,
-            int generation,
-            int slot,
-            long wrId,
-            WcStatus status,
-            WcOpcode opcode,
-            int length,
-            int immediate,
-            boolean hasImmediate) {
+    synchronized boolean add(ReceiveSide side, int generation, int slot, long wrId, WcStatus status, int length) {
         long at = produced;
         if (at - consumed > mask) {
             return false;
@@ -62,10 +47,7 @@ final class ReceiveCompletions {
         slots[i] = slot;
         wrIds[i] = wrId;
         statuses[i] = status;
-        opcodes[i] = opcode;
         lengths[i] = length;
-        immediates[i] = immediate;
-        hasImmediates[i] = hasImmediate;
         produced = at + 1;
         return true;
     }
@@ -87,8 +69,7 @@ final class ReceiveCompletions {
             sides[i] = null;
             side.queue().release(slots[i]);
             if (side.generation() == generations[i]) {
-                into[n++].set(
-                        wrIds[i], statuses[i], opcodes[i], 0, lengths[i], immediates[i], hasImmediates[i], side.qpn());
+                into[n++].set(wrIds[i], statuses[i], WcOpcode.RECV, 0, lengths[i], side.qpn());
             }
             consumed = ++at;
         }

@@ -75,10 +75,8 @@ final class ReceiveSide {
     }
 
     /** Completes a receive that {@link ReceiveQueue#acquire} returned. On a responder's thread. */
-    void complete(int slot, WcStatus status, WcOpcode opcode, int length, int immediate, boolean hasImmediate) {
-        boolean added = completions
-                .receives()
-                .add(this, generation(), slot, queue.wrId(slot), status, opcode, length, immediate, hasImmediate);
+    void complete(int slot, WcStatus status, int length) {
+        boolean added = completions.receives().add(this, generation(), slot, queue.wrId(slot), status, length);
         if (!added) {
             init.device().raise(new AsyncEvent(AsyncEvent.Type.CQ_ERR, 0));
         }
@@ -105,7 +103,7 @@ final class ReceiveSide {
             if (slot == ReceiveQueue.NONE) {
                 return n;
             }
-            into[n++].set(queue.wrId(slot), WcStatus.WR_FLUSH_ERR, WcOpcode.RECV, 0, 0, 0, false, init.qpn());
+            into[n++].set(queue.wrId(slot), WcStatus.WR_FLUSH_ERR, WcOpcode.RECV, 0, 0, init.qpn());
             queue.release(slot);
         }
         pending.setReceiveFlush(true);

@@ -12,13 +12,11 @@ final class ReplyBatch {
     private static final long MAX_BYTES = 256 * 1024;
 
     /** Bytes of native memory of one. */
-    static final long BYTES =
-            Message.bytes(2 * MAX_REPLIES) + MAX_REPLIES * (long) (Wire.REPLY_SIZE + Wire.ATOMIC_RESULT_SIZE);
+    static final long BYTES = Message.bytes(2 * MAX_REPLIES) + MAX_REPLIES * (long) Wire.REPLY_SIZE;
 
     private final SocketStream stream;
     private final Message message;
     private final MemorySegment headers;
-    private final MemorySegment results;
     private int count;
     private int reads;
     private boolean hasMemory;
@@ -27,7 +25,6 @@ final class ReplyBatch {
         this.stream = stream;
         this.message = new Message(2 * MAX_REPLIES, memory);
         this.headers = memory.allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
-        this.results = memory.allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
     }
 
     boolean isFull() {
@@ -39,7 +36,7 @@ final class ReplyBatch {
         return hasMemory;
     }
 
-    /** Answers to READs and atomics that wait: a lower bound of what the peer has in flight. */
+    /** Answers to READs that wait: a lower bound of what the peer has in flight. */
     int reads() {
         return reads;
     }
@@ -55,14 +52,6 @@ final class ReplyBatch {
             message.append(address, length);
             hasMemory = true;
         }
-    }
-
-    void addResult(int opcode, int psn, long value) {
-        long at = (long) count * Wire.ATOMIC_RESULT_SIZE;
-        reads++;
-        header(opcode, WcStatus.SUCCESS, psn, Wire.ATOMIC_RESULT_SIZE);
-        results.set(Wire.LONG, at, value);
-        message.append(results.address() + at, Wire.ATOMIC_RESULT_SIZE);
     }
 
     private void header(int opcode, WcStatus status, int psn, int length) {

@@ -140,11 +140,6 @@ final class ReplyReceiver {
     }
 
     private void finish(int slot) {
-        if (Wire.isAtomic(queue.opcode(slot))) {
-            // SAFETY: scatter() checked this address against the table that is still in force under the queue pair's
-            // lock.
-            NativeMemory.put(queue.sgeAddress(slot, 0), queue.atomicResult(slot));
-        }
         ackedBytes = 0;
         queue.countAcked(slot);
     }

@@ -2,7 +2,6 @@ package io.farpage.verbs.soft;
 
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.QpOptions;
-import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
 import org.jspecify.annotations.Nullable;
 
@@ -48,15 +47,13 @@ final class RequestExecutor {
      */
     @Nullable
     WcStatus execute(RequestHeader request) {
-        if (Wire.isReadOrAtomic(request.opcode) && replies.reads() >= responderDepth) {
+        if (request.opcode == Wire.READ && replies.reads() >= responderDepth) {
             return WcStatus.REM_INV_REQ_ERR; // more at once than both ends agreed on
         }
         return switch (request.opcode) {
             case Wire.READ -> read(request);
             case Wire.WRITE -> write(request);
-            case Wire.WRITE_WITH_IMM -> writeWithImm(request);
-            case Wire.SEND, Wire.SEND_WITH_IMM -> send(request);
-            default -> atomic(request);
+            default -> send(request);
         };
     }
 
@@ -76,33 +73,6 @@ final class RequestExecutor {
         if (!flushBefore(request.length) || !requests.moveTo(request.remoteAddress, request.length)) {
             return null;
         }
-        replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
-        return WcStatus.SUCCESS;
-    }
-
-    private @Nullable WcStatus writeWithImm(RequestHeader request) {
-        WcStatus status = check(request, AccessFlag.REMOTE_WRITE.bit());
-        if (status != WcStatus.SUCCESS) {
-            return status;
-        }
-        int slot = receiveQueue.acquire();
-        if (slot == ReceiveQueue.NONE) {
-            slot = awaitReceive();
-            // No region is held while the thread waits, so it may have been deregistered.
-            status = check(request, AccessFlag.REMOTE_WRITE.bit());
-        }
-        if (slot == ReceiveQueue.NONE) {
-            return notReady();
-        }
-        if (status != WcStatus.SUCCESS) {
-            receiveQueue.restore(slot);
-            return status;
-        }
-        if (!flushBefore(request.length) || !requests.moveTo(request.remoteAddress, request.length)) {
-            receiveQueue.restore(slot);
-            return null;
-        }
-        receives.complete(slot, WcStatus.SUCCESS, WcOpcode.RECV_RDMA_WITH_IMM, request.length, request.immediate, true);
         replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
         return WcStatus.SUCCESS;
     }
@@ -127,24 +97,18 @@ final class RequestExecutor {
                     AccessFlag.LOCAL_WRITE.bit());
         }
         if (request.length > space) {
-            receives.complete(slot, WcStatus.LOC_LEN_ERR, WcOpcode.RECV, 0, 0, false);
+            receives.complete(slot, WcStatus.LOC_LEN_ERR, 0);
             return WcStatus.REM_INV_REQ_ERR;
         }
         if (!permitted) {
-            receives.complete(slot, WcStatus.LOC_PROT_ERR, WcOpcode.RECV, 0, 0, false);
+            receives.complete(slot, WcStatus.LOC_PROT_ERR, 0);
             return WcStatus.REM_OP_ERR;
         }
         if (!flushBefore(request.length) || !scatter(slot, request.length)) {
             receiveQueue.restore(slot);
             return null;
         }
-        receives.complete(
-                slot,
-                WcStatus.SUCCESS,
-                WcOpcode.RECV,
-                request.length,
-                request.immediate,
-                request.opcode == Wire.SEND_WITH_IMM);
+        receives.complete(slot, WcStatus.SUCCESS, request.length);
         replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
         return WcStatus.SUCCESS;
     }
@@ -159,27 +123,6 @@ final class RequestExecutor {
             rest -= part;
         }
         return true;
-    }
-
-    private @Nullable WcStatus atomic(RequestHeader request) {
-        long first = requests.bytes().get(Wire.LONG, requests.position());
-        long second = requests.bytes().get(Wire.LONG, requests.position() + Long.BYTES);
-        requests.skip(Wire.ATOMIC_OPERANDS_SIZE);
-        if ((request.remoteAddress & (Long.BYTES - 1)) != 0) {
-            return WcStatus.REM_INV_REQ_ERR;
-        }
-        WcStatus status = check(request, AccessFlag.REMOTE_ATOMIC.bit());
-        if (status != WcStatus.SUCCESS) {
-            return status;
-        }
-        if (!flushBefore(0)) {
-            return null;
-        }
-        long before = request.opcode == Wire.FETCH_AND_ADD
-                ? NativeMemory.fetchAndAdd(request.remoteAddress, first)
-                : NativeMemory.compareAndSwap(request.remoteAddress, first, second);
-        replies.addResult(request.opcode, request.psn, before);
-        return WcStatus.SUCCESS;
     }
 
     private WcStatus check(RequestHeader request, int bit) {

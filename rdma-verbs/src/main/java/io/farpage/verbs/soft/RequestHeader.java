@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  *
  * <pre>
  *  0 opcode u8 | 1 flags u8 | 2 zero u16 | 4 psn u32 | 8 remote address u64
- * 16 rkey u32 | 20 length u32 | 24 immediate u32 | 28 zero u32
+ * 16 rkey u32 | 20 length u32 | 24 zero u64
  * </pre>
  */
 final class RequestHeader {
@@ -22,7 +22,6 @@ final class RequestHeader {
     long remoteAddress;
     int rkey;
     int length;
-    int immediate;
 
     /**
      * Decodes the 32 bytes at {@code offset} and checks everything that can be checked without knowing memory.
@@ -37,13 +36,10 @@ final class RequestHeader {
         remoteAddress = bytes.get(Wire.LONG, offset + 8);
         rkey = bytes.get(Wire.INT, offset + 16);
         length = bytes.get(Wire.INT, offset + 20);
-        immediate = bytes.get(Wire.INT, offset + 24);
-        int secondZero = bytes.get(Wire.INT, offset + 28);
-        boolean known = opcode >= Wire.READ && opcode <= Wire.FETCH_AND_ADD;
-        boolean sized =
-                Wire.isAtomic(opcode) ? length == Wire.ATOMIC_RESULT_SIZE : length >= 0 && length <= Wire.MAX_MESSAGE;
-        return known
-                && sized
+        long secondZero = bytes.get(Wire.LONG, offset + 24);
+        return Wire.isOpcode(opcode)
+                && length >= 0
+                && length <= Wire.MAX_MESSAGE
                 && (flags & ~Wire.FLAG_SOLICITED) == 0
                 && (firstZero | secondZero) == 0
                 && psn == expectedPsn;
@@ -51,24 +47,12 @@ final class RequestHeader {
 
     /** Bytes that follow the header. */
     int payloadLength() {
-        return switch (opcode) {
-            case Wire.READ -> 0;
-            case Wire.COMPARE_AND_SWAP, Wire.FETCH_AND_ADD -> Wire.ATOMIC_OPERANDS_SIZE;
-            default -> length;
-        };
+        return opcode == Wire.READ ? 0 : length;
     }
 
     /** Writes a header. {@link RequestHeader} objects are for reading only. */
     static void encode(
-            MemorySegment into,
-            long offset,
-            int opcode,
-            int flags,
-            int psn,
-            long remoteAddress,
-            int rkey,
-            int length,
-            int immediate) {
+            MemorySegment into, long offset, int opcode, int flags, int psn, long remoteAddress, int rkey, int length) {
         into.set(JAVA_BYTE, offset, (byte) opcode);
         into.set(JAVA_BYTE, offset + 1, (byte) flags);
         into.set(Wire.SHORT, offset + 2, (short) 0);
@@ -76,7 +60,6 @@ final class RequestHeader {
         into.set(Wire.LONG, offset + 8, remoteAddress);
         into.set(Wire.INT, offset + 16, rkey);
         into.set(Wire.INT, offset + 20, length);
-        into.set(Wire.INT, offset + 24, immediate);
-        into.set(Wire.INT, offset + 28, 0);
+        into.set(Wire.LONG, offset + 24, 0);
     }
 }

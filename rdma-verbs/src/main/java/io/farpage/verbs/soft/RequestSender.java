@@ -42,7 +42,7 @@ final class RequestSender {
         blocked = false;
     }
 
-    /** @param limit READs and atomics that may be in flight at once */
+    /** @param limit READs that may be in flight at once */
     void setMaxReads(int limit) {
         maxReads = limit;
     }
@@ -113,7 +113,7 @@ final class RequestSender {
         long skip = sentBytes;
         for (long at = queue.sent; at < queue.posted && out.count() < BUFFERS && out.bytes() < BYTES; at++) {
             int slot = queue.slot(at);
-            boolean isRead = Wire.isReadOrAtomic(queue.opcode(slot));
+            boolean isRead = queue.opcode(slot) == Wire.READ;
             if (fault.isAt(at)) {
                 return;
             }

@@ -172,9 +172,6 @@ final class Responder {
             if (!request.decode(requests.bytes(), requests.position(), expectedPsn)) {
                 return refuse(WcStatus.REM_INV_REQ_ERR);
             }
-            if (Wire.isAtomic(request.opcode) && requests.available() < Wire.REQUEST_SIZE + Wire.ATOMIC_OPERANDS_SIZE) {
-                break;
-            }
             requests.skip(Wire.REQUEST_SIZE);
             WcStatus status = executor.execute(request);
             if (status == null) {

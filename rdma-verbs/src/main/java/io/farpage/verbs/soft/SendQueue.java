@@ -37,7 +37,7 @@ final class SendQueue {
     private final MemorySegment requests;
     /** One reply header per slot, side by side, so that a run of acknowledgements is one buffer to receive. */
     private final MemorySegment replies;
-    /** Inline data or atomic operands and results per slot. */
+    /** Inline data per slot. */
     private final MemorySegment inline;
 
     private final int inlineStride;
@@ -82,7 +82,7 @@ final class SendQueue {
     }
 
     private static int inlineStride(int maxInline) {
-        return Math.max(maxInline, Wire.ATOMIC_OPERANDS_SIZE) + 7 & ~7;
+        return maxInline + 7 & ~7;
     }
 
     /** Bytes of native memory of a send queue. */
@@ -129,22 +129,14 @@ final class SendQueue {
     }
 
     void prepare(
-            long wrId,
-            int opcode,
-            long address,
-            int length,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            int immediate,
-            int sendFlags) {
+            long wrId, int opcode, long address, int length, int lkey, long remoteAddress, int rkey, int sendFlags) {
         requireLength(length);
         if (space() == 0) {
             throw full();
         }
         int slot = slot(prepared);
         boolean inlined = (sendFlags & SendFlag.INLINE) != 0;
-        if (inlined && (Wire.isReadOrAtomic(opcode) || length > maxInline)) {
+        if (inlined && (opcode == Wire.READ || length > maxInline)) {
             throw new VerbsException(
                     "prepare on " + owner + ": " + length + " bytes cannot be sent inline; max_inline_data is "
                             + maxInline + ", and only WRITE and SEND carry inline data",
@@ -156,26 +148,9 @@ final class SendQueue {
         sgeCounts[slot] = 0;
         payloads[slot] = 0;
         int wireFlags = (sendFlags & SendFlag.SOLICITED) != 0 ? Wire.FLAG_SOLICITED : 0;
-        RequestHeader.encode(
-                requests, requestOffset(slot), opcode, wireFlags, psn(prepared), remoteAddress, rkey, 0, immediate);
+        RequestHeader.encode(requests, requestOffset(slot), opcode, wireFlags, psn(prepared), remoteAddress, rkey, 0);
         prepared++;
         addSge(slot, address, length, lkey);
-    }
-
-    void prepareAtomic(
-            long wrId,
-            int opcode,
-            long address,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            long first,
-            long second,
-            int sendFlags) {
-        prepare(wrId, opcode, address, Wire.ATOMIC_RESULT_SIZE, lkey, remoteAddress, rkey, 0, sendFlags);
-        long at = (long) slot(prepared - 1) * inlineStride;
-        inline.set(Wire.LONG, at, first);
-        inline.set(Wire.LONG, at + 8, second);
     }
 
     void append(long address, int length, int lkey) {
@@ -184,7 +159,7 @@ final class SendQueue {
             throw new IllegalStateException("nothing is prepared on " + owner);
         }
         int slot = slot(prepared - 1);
-        if (sgeCounts[slot] == maxSge || Wire.isAtomic(opcodes[slot])) {
+        if (sgeCounts[slot] == maxSge) {
             throw new IllegalStateException("work request has max_sge " + maxSge + " entries already");
         }
         requireLength(Math.toIntExact(Math.min((long) payloads[slot] + length, Integer.MAX_VALUE)));
@@ -207,20 +182,20 @@ final class SendQueue {
         requests.set(Wire.INT, requestOffset(slot) + RequestHeader.LENGTH, payloads[slot]);
     }
 
-    /** READs and atomics that are sent and not replied to. */
+    /** READs that are sent and not replied to. */
     long readsInFlight() {
         return readsSent - readsAcked;
     }
 
     /** The oldest unsent work request, in {@code slot}, is sent. */
     void countSent(int slot) {
-        readsSent += Wire.isReadOrAtomic(opcodes[slot]) ? 1 : 0;
+        readsSent += opcodes[slot] == Wire.READ ? 1 : 0;
         sent++;
     }
 
     /** The oldest outstanding work request, in {@code slot}, has its reply. */
     void countAcked(int slot) {
-        readsAcked += Wire.isReadOrAtomic(opcodes[slot]) ? 1 : 0;
+        readsAcked += opcodes[slot] == Wire.READ ? 1 : 0;
         acked++;
     }
 
@@ -263,13 +238,12 @@ final class SendQueue {
 
     /** Bytes that follow the request's header on the wire. */
     int outgoing(int slot) {
-        int opcode = opcodes[slot];
-        return opcode == Wire.READ ? 0 : Wire.isAtomic(opcode) ? Wire.ATOMIC_OPERANDS_SIZE : payloads[slot];
+        return opcodes[slot] == Wire.READ ? 0 : payloads[slot];
     }
 
     /** Bytes that follow a successful reply's header on the wire. */
     int incoming(int slot) {
-        return Wire.isReadOrAtomic(opcodes[slot]) ? payloads[slot] : 0;
+        return opcodes[slot] == Wire.READ ? payloads[slot] : 0;
     }
 
     /** Whether every local byte is registered in {@code table} for what this work request does with it. */
@@ -277,7 +251,7 @@ final class SendQueue {
         if (isInline(slot)) {
             return true;
         }
-        int bits = Wire.isReadOrAtomic(opcodes[slot]) ? AccessFlag.LOCAL_WRITE.bit() : 0;
+        int bits = opcodes[slot] == Wire.READ ? AccessFlag.LOCAL_WRITE.bit() : 0;
         for (int i = slot * maxSge, end = i + sgeCounts[slot]; i < end; i++) {
             if (!table.permits(lkeys[i], addresses[i], lengths[i], bits)) {
                 return false;
@@ -289,7 +263,7 @@ final class SendQueue {
     /** Appends what goes on the wire for a work request, less the first {@code skip} bytes of it. */
     void appendRequest(Message out, int slot, long skip) {
         long rest = out.append(requests.address() + requestOffset(slot), Wire.REQUEST_SIZE, skip);
-        if (isInline(slot) || Wire.isAtomic(opcodes[slot])) {
+        if (isInline(slot)) {
             out.append(inlineAddress(slot), outgoing(slot), rest);
         } else if (opcodes[slot] != Wire.READ) {
             appendEntries(out, slot, rest);
@@ -299,9 +273,7 @@ final class SendQueue {
     /** Appends where the reply to a work request goes, less the first {@code skip} bytes of it. */
     void appendReply(Message in, int slot, long skip) {
         long rest = in.append(replies.address() + replyOffset(slot), Wire.REPLY_SIZE, skip);
-        if (Wire.isAtomic(opcodes[slot])) {
-            in.append(inlineAddress(slot), incoming(slot), rest);
-        } else if (opcodes[slot] == Wire.READ) {
+        if (opcodes[slot] == Wire.READ) {
             appendEntries(in, slot, rest);
         }
     }
@@ -318,12 +290,7 @@ final class SendQueue {
         return ReplyHeader.check(replies, replyOffset(slot), opcodes[slot], psn(acked), incoming(slot));
     }
 
-    /** The result that an atomic's reply carried. */
-    long atomicResult(int slot) {
-        return inline.get(Wire.LONG, (long) slot * inlineStride);
-    }
-
-    /** Address of the slot's inline data, atomic operands or atomic result. */
+    /** Address of the slot's inline data. */
     private long inlineAddress(int slot) {
         return inline.address() + (long) slot * inlineStride;
     }

@@ -110,7 +110,6 @@ final class SoftDevice implements Device {
                 MAX_QP_WR,
                 MAX_INLINE,
                 Wire.MAX_MESSAGE,
-                true,
                 -1);
     }
 

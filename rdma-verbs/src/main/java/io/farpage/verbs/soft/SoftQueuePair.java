@@ -189,62 +189,18 @@ final class SoftQueuePair implements QueuePair {
     @Override
     public void prepareRead(
             long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags) {
-        initiator.sends().prepare(wrId, Wire.READ, localAddress, length, lkey, remoteAddress, rkey, 0, flags);
+        initiator.sends().prepare(wrId, Wire.READ, localAddress, length, lkey, remoteAddress, rkey, flags);
     }
 
     @Override
     public void prepareWrite(
             long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags) {
-        initiator.sends().prepare(wrId, Wire.WRITE, localAddress, length, lkey, remoteAddress, rkey, 0, flags);
-    }
-
-    @Override
-    public void prepareWriteWithImm(
-            long wrId,
-            long localAddress,
-            int length,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            int immediate,
-            int flags) {
-        initiator
-                .sends()
-                .prepare(wrId, Wire.WRITE_WITH_IMM, localAddress, length, lkey, remoteAddress, rkey, immediate, flags);
+        initiator.sends().prepare(wrId, Wire.WRITE, localAddress, length, lkey, remoteAddress, rkey, flags);
     }
 
     @Override
     public void prepareSend(long wrId, long localAddress, int length, int lkey, int flags) {
-        initiator.sends().prepare(wrId, Wire.SEND, localAddress, length, lkey, 0, 0, 0, flags);
-    }
-
-    @Override
-    public void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags) {
-        initiator.sends().prepare(wrId, Wire.SEND_WITH_IMM, localAddress, length, lkey, 0, 0, immediate, flags);
-    }
-
-    @Override
-    public void prepareCompareAndSwap(
-            long wrId,
-            long localAddress,
-            int lkey,
-            long remoteAddress,
-            int rkey,
-            long expected,
-            long desired,
-            int flags) {
-        initiator
-                .sends()
-                .prepareAtomic(
-                        wrId, Wire.COMPARE_AND_SWAP, localAddress, lkey, remoteAddress, rkey, expected, desired, flags);
-    }
-
-    @Override
-    public void prepareFetchAndAdd(
-            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags) {
-        initiator
-                .sends()
-                .prepareAtomic(wrId, Wire.FETCH_AND_ADD, localAddress, lkey, remoteAddress, rkey, addend, 0, flags);
+        initiator.sends().prepare(wrId, Wire.SEND, localAddress, length, lkey, 0, 0, flags);
     }
 
     @Override

@@ -24,19 +24,13 @@ final class Wire {
 
     static final int REQUEST_SIZE = 32;
     static final int REPLY_SIZE = 16;
-    static final int ATOMIC_OPERANDS_SIZE = 16;
-    static final int ATOMIC_RESULT_SIZE = 8;
 
     /** Bytes of one message at most; the length field could hold more, but nothing needs it. */
     static final int MAX_MESSAGE = 1 << 30;
 
     static final int READ = 1;
     static final int WRITE = 2;
-    static final int WRITE_WITH_IMM = 3;
     static final int SEND = 4;
-    static final int SEND_WITH_IMM = 5;
-    static final int COMPARE_AND_SWAP = 6;
-    static final int FETCH_AND_ADD = 7;
 
     /** The only flag of a request: raise a solicited event. */
     static final int FLAG_SOLICITED = 1;
@@ -52,17 +46,8 @@ final class Wire {
 
     private Wire() {}
 
-    static boolean isAtomic(int opcode) {
-        return opcode >= COMPARE_AND_SWAP;
-    }
-
-    /** Whether the reply carries data, so that the operation counts against max_rd_atomic. */
-    static boolean isReadOrAtomic(int opcode) {
-        return opcode == READ || opcode >= COMPARE_AND_SWAP;
-    }
-
-    /** Whether the operation consumes a receive at the responder. */
-    static boolean consumesReceive(int opcode) {
-        return opcode == WRITE_WITH_IMM || opcode == SEND || opcode == SEND_WITH_IMM;
+    /** Whether a request may have this opcode. */
+    static boolean isOpcode(int opcode) {
+        return opcode == READ || opcode == WRITE || opcode == SEND;
     }
 }

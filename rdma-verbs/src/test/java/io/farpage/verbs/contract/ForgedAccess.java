@@ -8,7 +8,7 @@ import io.farpage.verbs.SendFlag;
  *
  * @param why what is wrong with it
  * @param address first remote byte
- * @param length bytes; 8 for atomics
+ * @param length bytes
  */
 record ForgedAccess(Reason why, Operation operation, long address, int length, int rkey) {
     /** What is wrong with an access. */
@@ -36,13 +36,7 @@ record ForgedAccess(Reason why, Operation operation, long address, int length, i
     /** What is asked for. */
     enum Operation {
         READ,
-        WRITE,
-        COMPARE_AND_SWAP,
-        FETCH_AND_ADD;
-
-        boolean isAtomic() {
-            return this == COMPARE_AND_SWAP || this == FETCH_AND_ADD;
-        }
+        WRITE
     }
 
     /** Prepares it on {@code queuePair}, with {@code local} as the place of its data. */
@@ -50,9 +44,6 @@ record ForgedAccess(Reason why, Operation operation, long address, int length, i
         switch (operation) {
             case READ -> queuePair.prepareRead(wrId, local, length, lkey, address, rkey, SendFlag.SIGNALED);
             case WRITE -> queuePair.prepareWrite(wrId, local, length, lkey, address, rkey, SendFlag.SIGNALED);
-            case COMPARE_AND_SWAP ->
-                queuePair.prepareCompareAndSwap(wrId, local, lkey, address, rkey, 0, -1, SendFlag.SIGNALED);
-            case FETCH_AND_ADD -> queuePair.prepareFetchAndAdd(wrId, local, lkey, address, rkey, 1, SendFlag.SIGNALED);
         }
     }
 

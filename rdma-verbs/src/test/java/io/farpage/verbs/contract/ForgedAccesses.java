@@ -65,20 +65,17 @@ final class ForgedAccesses {
     /** A range within {@code target}, with {@code rkey}. */
     private ForgedAccess within(Reason reason, MemoryRegion target, int rkey) {
         Operation operation = any(OPERATIONS);
-        int length = length(operation);
+        int length = length();
         long offset = random.nextLong(target.length() - Math.min(length, target.length()) + 1);
-        return new ForgedAccess(reason, operation, target.address() + aligned(operation, offset), length, rkey);
+        return new ForgedAccess(reason, operation, target.address() + offset, length, rkey);
     }
 
     /** Before the region's first byte, behind its last one, or across either. */
     private ForgedAccess outsideByLittle() {
         MemoryRegion region = any(pool.regions());
         Operation operation = any(OPERATIONS);
-        int length = length(operation);
-        long by = aligned(operation, random.nextBoolean() ? 1 : ForgedPool.PAGE);
-        if (by == 0) {
-            by = Long.BYTES;
-        }
+        int length = length();
+        long by = random.nextBoolean() ? 1 : ForgedPool.PAGE;
         long address = random.nextBoolean() ? region.address() - by : region.address() + region.length() - length + by;
         return new ForgedAccess(Reason.OUTSIDE_BY_LITTLE, operation, address, length, region.rkey());
     }
@@ -88,9 +85,9 @@ final class ForgedAccesses {
         Operation operation = any(OPERATIONS);
         long address;
         do {
-            address = aligned(operation, random.nextBoolean() ? random.nextLong() : random.nextInt());
+            address = random.nextBoolean() ? random.nextLong() : random.nextInt();
         } while (address - region.address() >= 0 && address - region.address() < region.length());
-        return new ForgedAccess(Reason.ANY_ADDRESS, operation, address, length(operation), region.rkey());
+        return new ForgedAccess(Reason.ANY_ADDRESS, operation, address, length(), region.rkey());
     }
 
     private ForgedAccess wrapsAround() {
@@ -110,22 +107,15 @@ final class ForgedAccesses {
         AccessFlag needed = switch (operation) {
             case READ -> AccessFlag.REMOTE_READ;
             case WRITE -> AccessFlag.REMOTE_WRITE;
-            case COMPARE_AND_SWAP, FETCH_AND_ADD -> AccessFlag.REMOTE_ATOMIC;
         };
         MemoryRegion target = region(region -> !region.access().contains(needed));
-        int length = Math.toIntExact(Math.min(length(operation), target.length()));
+        int length = Math.toIntExact(Math.min(length(), target.length()));
         long offset = random.nextLong(target.length() - length + 1);
-        return new ForgedAccess(
-                Reason.NOT_PERMITTED, operation, target.address() + aligned(operation, offset), length, target.rkey());
+        return new ForgedAccess(Reason.NOT_PERMITTED, operation, target.address() + offset, length, target.rkey());
     }
 
-    private int length(Operation operation) {
-        return operation.isAtomic() ? Long.BYTES : LENGTHS[random.nextInt(LENGTHS.length)];
-    }
-
-    /** Atomics on unaligned addresses are another error. */
-    private static long aligned(Operation operation, long address) {
-        return operation.isAtomic() ? address & -Long.BYTES : address;
+    private int length() {
+        return LENGTHS[random.nextInt(LENGTHS.length)];
     }
 
     private MemoryRegion region(Predicate<MemoryRegion> condition) {

@@ -64,7 +64,7 @@ final class ForgedPool {
         return open;
     }
 
-    /** The region that may be read, written and changed by atomics. */
+    /** The region that may be read and written. */
     MemoryRegion space() {
         return space;
     }

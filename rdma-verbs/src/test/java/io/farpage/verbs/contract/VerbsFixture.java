@@ -45,11 +45,6 @@ public interface VerbsFixture extends AutoCloseable {
         return EnumSet.of(specified);
     }
 
-    /** Whether an atomic on an unaligned address is refused when it is posted, rather than by the peer. */
-    default boolean refusesUnalignedAtomicWhenPosted() {
-        return false;
-    }
-
     /**
      * Whether an answer that is on its way when a later work request fails locally still counts. SoftRoCE of Linux 6.1
      * drops it: its requester leaves the ready state first, and no completion comes of the work request that was

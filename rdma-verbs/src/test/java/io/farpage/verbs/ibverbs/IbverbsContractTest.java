@@ -1,6 +1,5 @@
 package io.farpage.verbs.ibverbs;
 
-import io.farpage.verbs.contract.AtomicContract;
 import io.farpage.verbs.contract.CloseOrderContract;
 import io.farpage.verbs.contract.ConcurrencyContract;
 import io.farpage.verbs.contract.FlushContract;
@@ -22,14 +21,6 @@ import org.junit.jupiter.api.Nested;
 
 /** The provider contract, against the ibverbs provider, wherever there is a device. */
 final class IbverbsContractTest {
-    @Nested
-    final class Atomic extends AtomicContract {
-        @Override
-        protected VerbsFixture open() {
-            return IbverbsFixture.open();
-        }
-    }
-
     @Nested
     final class CloseOrder extends CloseOrderContract {
         @Override

@@ -58,11 +58,6 @@ record IbverbsFixture(Device a, Device b) implements VerbsFixture {
     }
 
     @Override
-    public boolean refusesUnalignedAtomicWhenPosted() {
-        return a.name().startsWith("rxe");
-    }
-
-    @Override
     public boolean takesAnswersAfterALocalError() {
         return !a.name().startsWith("rxe");
     }

@@ -24,14 +24,9 @@ final class AsyncEventTest {
             pair.from.modifyToReset();
             pair.to.modifyToReset();
             pair.connect();
-            pair.from.prepareFetchAndAdd(
-                    2,
-                    pair.callerMemory.address(),
-                    pair.callerRegion.lkey(),
-                    pair.serverMemory.address() + 4,
-                    pair.serverRegion.rkey(),
-                    1,
-                    SendFlag.SIGNALED);
+            pair.to.prepareRecv(3, pair.serverMemory.address(), 8, pair.serverRegion.lkey());
+            pair.to.postRecv();
+            pair.from.prepareSend(2, pair.callerMemory.address(), 16, pair.callerRegion.lkey(), SendFlag.SIGNALED);
             pair.from.postSend();
             pair.spin();
             assertEquals(

@@ -67,12 +67,12 @@ final class BufferPoolTest {
     @Test
     void shouldPrepareNothingOnASendQueueWhoseMemoryIsGivenBack() {
         SendQueue sends = new SendQueue("a test", 1, 1, 0, lease);
-        sends.prepare(1, Wire.READ, 0, 64, 0, 0, 0, 0, 0);
-        assertThrows(QueueFullException.class, () -> sends.prepare(2, Wire.READ, 0, 64, 0, 0, 0, 0, 0));
+        sends.prepare(1, Wire.READ, 0, 64, 0, 0, 0, 0);
+        assertThrows(QueueFullException.class, () -> sends.prepare(2, Wire.READ, 0, 64, 0, 0, 0, 0));
         sends.close();
 
         VerbsException closed =
-                assertThrows(VerbsException.class, () -> sends.prepare(3, Wire.READ, 0, 64, 0, 0, 0, 0, 0));
+                assertThrows(VerbsException.class, () -> sends.prepare(3, Wire.READ, 0, 64, 0, 0, 0, 0));
         assertEquals("prepare on a test: it is closed", closed.getMessage());
         assertThrows(IllegalStateException.class, () -> sends.append(0, 64, 0));
     }

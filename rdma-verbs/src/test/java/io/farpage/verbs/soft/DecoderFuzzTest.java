@@ -79,14 +79,13 @@ final class DecoderFuzzTest {
                     header.psn,
                     header.remoteAddress,
                     header.rkey,
-                    header.length,
-                    header.immediate);
+                    header.length);
             assertEquals(-1, again.mismatch(bytes));
         }
     }
 
     private static void reply(FuzzedDataProvider data) {
-        int opcode = data.consumeInt(Wire.READ, Wire.FETCH_AND_ADD);
+        int opcode = data.pickValue(new int[] {Wire.READ, Wire.WRITE, Wire.SEND});
         int psn = data.consumeInt(0, Wire.PSN_MASK);
         int length = data.consumeInt(0, Wire.MAX_MESSAGE);
         MemorySegment bytes = bytes(data, Wire.REPLY_SIZE);

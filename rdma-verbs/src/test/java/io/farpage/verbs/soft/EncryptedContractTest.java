@@ -1,6 +1,5 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.verbs.contract.AtomicContract;
 import io.farpage.verbs.contract.CloseOrderContract;
 import io.farpage.verbs.contract.ConcurrencyContract;
 import io.farpage.verbs.contract.FlushContract;
@@ -22,14 +21,6 @@ import org.junit.jupiter.api.Tag;
 /** The provider contract, against the soft provider with encrypted connections. */
 @Tag("portable")
 final class EncryptedContractTest {
-    @Nested
-    final class Atomic extends AtomicContract {
-        @Override
-        protected VerbsFixture open() {
-            return EncryptedFixture.open();
-        }
-    }
-
     @Nested
     final class CloseOrder extends CloseOrderContract {
         @Override

@@ -47,7 +47,7 @@ final class RawPeer implements AutoCloseable {
 
     static byte[] request(int opcode, int sequence, long address, int rkey, int length) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);
-        RequestHeader.encode(bytes, 0, opcode, 0, (PSN + sequence) & Wire.PSN_MASK, address, rkey, length, 0);
+        RequestHeader.encode(bytes, 0, opcode, 0, (PSN + sequence) & Wire.PSN_MASK, address, rkey, length);
         return bytes.toArray(JAVA_BYTE);
     }
 

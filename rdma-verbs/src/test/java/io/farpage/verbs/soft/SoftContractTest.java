@@ -1,6 +1,5 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.verbs.contract.AtomicContract;
 import io.farpage.verbs.contract.CloseOrderContract;
 import io.farpage.verbs.contract.ConcurrencyContract;
 import io.farpage.verbs.contract.FlushContract;
@@ -28,14 +27,6 @@ import org.junit.jupiter.api.Timeout;
 /** The provider contract, against the soft provider. */
 @Tag("portable")
 final class SoftContractTest {
-    @Nested
-    final class Atomic extends AtomicContract {
-        @Override
-        protected VerbsFixture open() {
-            return SoftFixture.open();
-        }
-    }
-
     @Nested
     final class CloseOrder extends CloseOrderContract {
         @Override

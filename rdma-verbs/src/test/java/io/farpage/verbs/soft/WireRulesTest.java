@@ -77,7 +77,7 @@ final class WireRulesTest {
 
     private byte[] request(int opcode, int psn, int length) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);
-        RequestHeader.encode(bytes, 0, opcode, 0, psn & Wire.PSN_MASK, region.address(), region.rkey(), length, 0);
+        RequestHeader.encode(bytes, 0, opcode, 0, psn & Wire.PSN_MASK, region.address(), region.rkey(), length);
         return bytes.toArray(JAVA_BYTE);
     }
 
@@ -114,6 +114,29 @@ final class WireRulesTest {
                     "the first READ has bytes of the WRITE behind it");
             int second = 3 * Wire.REPLY_SIZE + LENGTH;
             assertTrue(Arrays.equals(filled(NEW), 0, LENGTH, replies, second, second + LENGTH));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 3, 5, 6, 7, 8, 128 + Wire.READ, 255})
+    void shouldRefuseAnOpcodeThatIsNone(int opcode) throws IOException {
+        assertRefused(request(opcode, RawPeer.PSN, 8));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 24, 27, 28, 31})
+    void shouldRefuseARequestWhoseUnusedBytesAreNotZero(int at) throws IOException {
+        byte[] request = request(Wire.READ, RawPeer.PSN, 8);
+        request[at] = 1;
+        assertRefused(request);
+    }
+
+    private void assertRefused(byte[] request) throws IOException {
+        listen(RawPeer.PSN);
+        try (RawPeer peer = new RawPeer(port())) {
+            assertEquals(HelloReply.Verdict.ACCEPTED, verdict(peer, hello(RawPeer.PSN)));
+            peer.send(request);
+            assertEquals(WcStatus.REM_INV_REQ_ERR.code(), peer.read(Wire.REPLY_SIZE)[1]);
         }
     }
 

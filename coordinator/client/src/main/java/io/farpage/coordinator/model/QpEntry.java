@@ -18,7 +18,7 @@ import java.util.OptionalInt;
  * @param host for tcp, where its provider listens; forbidden for rdma
  * @param port for tcp, where its provider listens, 1..65535; forbidden for rdma
  * @param header the header page of the pool, over this queue pair's device
- * @param maxRdAtomic READs and atomics that it answers at once, 1..255; agents before 0.2 leave it out
+ * @param maxRdAtomic READs that it answers at once, 1..255; agents before 0.2 leave it out
  */
 public record QpEntry(
         @JsonProperty(required = true) TransportKind transport,

@@ -15,7 +15,7 @@ import io.farpage.verbs.QueuePair;
 /** A queue pair of a link, for one shard on one device. */
 record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair) {
     /**
-     * READs and atomics that a peer answers at once if its offer does not say: the default of
+     * READs that a peer answers at once if its offer does not say: the default of
      * {@code rdma.max_rd_atomic}.
      */
     private static final int UNSTATED_MAX_RD_ATOMIC = 16;

@@ -89,7 +89,7 @@ final class ScriptedHome extends PolledQueue {
         int count = 0;
         while (count < into.length && !answers.isEmpty()) {
             Answer next = answers.remove();
-            into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, 0, false, 1);
+            into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, 1);
         }
         return count;
     }

@@ -50,8 +50,6 @@ final class SimulatedCompletions implements CompletionQueue {
                     entry.opcode(),
                     0,
                     entry.length(),
-                    0,
-                    false,
                     entry.queuePair().qpn());
         }
         return count;

@@ -188,7 +188,7 @@ final class SimulatedDevice implements Device {
     @Override
     public DeviceAttributes attributes() {
         return new DeviceAttributes(
-                "simulated", 65_536, 16_384, 16, 1 << 20, 65_536, Long.MAX_VALUE, 128, 0, 0, 1 << 30, true, -1);
+                "simulated", 65_536, 16_384, 16, 1 << 20, 65_536, Long.MAX_VALUE, 128, 0, 0, 1 << 30, -1);
     }
 
     @Override

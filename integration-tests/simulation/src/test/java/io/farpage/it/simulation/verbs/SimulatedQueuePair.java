@@ -405,29 +405,7 @@ final class SimulatedQueuePair implements QueuePair {
     }
 
     @Override
-    public void prepareWriteWithImm(
-            long wrId, long local, int length, int lkey, long address, int rkey, int immediate, int flags) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
     public void prepareSend(long wrId, long local, int length, int lkey, int flags) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
-    public void prepareSendWithImm(long wrId, long local, int length, int lkey, int immediate, int flags) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
-    public void prepareCompareAndSwap(
-            long wrId, long local, int lkey, long address, int rkey, long expected, long desired, int flags) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
-    public void prepareFetchAndAdd(long wrId, long local, int lkey, long address, int rkey, long addend, int flags) {
         throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 

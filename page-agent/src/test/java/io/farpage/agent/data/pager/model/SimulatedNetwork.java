@@ -221,7 +221,7 @@ final class SimulatedNetwork extends PolledQueue {
         while (count < into.length && !completions.isEmpty()) {
             Completion next = completions.remove();
             answers += next.status() == WcStatus.SUCCESS ? 1 : 0;
-            into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, 0, false, links);
+            into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, links);
         }
         return count;
     }

@@ -13,7 +13,7 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * A queue pair in RTS, of a simulated network. It throws for operations that no pager uses, such as SEND or atomics.
+ * A queue pair in RTS, of a simulated network. It throws for operations that no pager uses, such as SEND.
  */
 final class SimulatedQueuePair implements QueuePair {
     private static final int SPACE = 64;
@@ -134,30 +134,7 @@ final class SimulatedQueuePair implements QueuePair {
     }
 
     @Override
-    public void prepareWriteWithImm(
-            long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int immediate, int f) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
     public void prepareSend(long wrId, long localAddress, int length, int lkey, int flags) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void prepareCompareAndSwap(
-            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long expected, long desired, int f) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void prepareFetchAndAdd(
-            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags) {
         throw new UnsupportedOperationException();
     }
 

@@ -31,7 +31,7 @@ public interface QueuePair extends AutoCloseable {
      *
      * @param remote the peer's endpoint
      * @param peer what the peer accepts. The path MTU is the smaller of the two ends' ones, and at most as many READs
-     *     and atomics are in flight toward the peer as it answers at once
+     *     are in flight toward the peer as it answers at once
      * @throws IllegalTransitionException from another state
      * @throws VerbsException if the peer cannot be routed to
      */

@@ -18,8 +18,9 @@ import java.util.stream.Stream;
  * Fences that homes report, and those of agents that were started again. A home may have missed one before the
  * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home
  * does not report that it has cut the incarnation off. As long as one is pending, the incarnation counts as attached
- * exclusively: nothing else keeps other nodes from the space, and its attach mode is unknown. A home may also report a
- * fence that is over, since it has not read so yet.
+ * exclusively, unless another incarnation of the node does: nothing else keeps other nodes from the space, and its
+ * attach mode is unknown. A home may have missed that an earlier incarnation was succeeded, or was dropped for it, and
+ * its frames wait until it has executed the fence.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;
@@ -68,9 +69,6 @@ final class RebuiltFences {
         if (own.isPresent() && own.get().attachments().stream().noneMatch(held -> held.space() == target.space())) {
             return; // It has detached by itself, which ends its fences.
         }
-        if (own.isEmpty() && isAttached(target.space(), node)) {
-            return; // The incarnation that is registered attached only after all homes had cut this one off.
-        }
         Optional<Attachment> known = attachments.cutOff().filter(target::isOf).findFirst();
         boolean passes = known.flatMap(Attachment::heir).isPresent();
         // It passes when the last home says that it has cut the incarnation off, so all of them are asked again.
@@ -88,7 +86,7 @@ final class RebuiltFences {
                 Table.FENCES,
                 "%s/%s/%s/%s".formatted(fence.home(), node, fence.incarnation(), State.idKey(fence.space())),
                 fence)));
-        if (pending && (known.isPresent() || !isKnown(target.space(), node))) {
+        if (pending && (own.isPresent() || known.isPresent() || !isAttached(target.space(), node))) {
             rows.add(new Row(
                     Table.ATTACHMENTS,
                     State.idKey(target.space()) + "/" + node,
@@ -97,20 +95,11 @@ final class RebuiltFences {
         }
     }
 
-    /** Whether the incarnation of a node that reports has a space attached. */
+    /** Whether an incarnation of a node is known to be attached, or was when it ended. */
     private boolean isAttached(long space, String node) {
         return merge.attachments(node).anyMatch(held -> held.space() == space)
-                || attachments.adopted().stream()
-                        .anyMatch(each -> each.space() == space
-                                && each.node().equals(node)
-                                && each.heir().isEmpty());
-    }
-
-    /** Whether an attachment of another incarnation has the place of the one that would be put for a fence. */
-    private boolean isKnown(long space, String node) {
-        return attachments
-                .cutOff()
-                .anyMatch(each -> each.space() == space && each.node().equals(node));
+                || Stream.concat(attachments.adopted().stream(), attachments.cutOff())
+                        .anyMatch(each -> each.space() == space && each.node().equals(node));
     }
 
     private Fence fence(String home, Target target) {

@@ -129,6 +129,11 @@ final class Faults {
         SimulatedHttp.faults().twiceOneIn = 0;
     }
 
+    /** Whether no more faults come; what is broken may not be mended yet. */
+    boolean areEnding() {
+        return over;
+    }
+
     /** Whether no more faults come, and what was broken is mended. */
     boolean areOver() {
         return over && open == 0;

@@ -591,6 +591,14 @@ public final class Scenario {
         await(what, bound, holds);
     }
 
+    /** As {@link #await}, but the bound counts from when no more faults come: one after another may undo it. */
+    void awaitUnderFaults(String what, int bound, BooleanSupplier holds) {
+        while (!holds.getAsBoolean() && !faults.areEnding()) {
+            engine.pause(SECOND / 20);
+        }
+        await(what, bound, holds);
+    }
+
     /** Waits, in virtual time, until something holds; a failure after the bound. */
     void await(String what, int bound, BooleanSupplier holds) {
         long end = engine.now() + bound * SECOND;

@@ -221,7 +221,7 @@ final class StandbyFaults {
         });
         boolean[] calm = {faults.failures() <= known && faults.isMended()};
         faults.replacing("takeover", 0, () -> {
-            scenario.await("the guests of " + host.id() + " are served by a successor", DEADLINE, () -> {
+            scenario.awaitUnderFaults("the guests of " + host.id() + " are served by a successor", DEADLINE, () -> {
                 verdicts.excuse(host.id(), 0);
                 verdicts.excuseDropsBy(host.id(), 0);
                 calm[0] &= faults.failures() <= known + 1;

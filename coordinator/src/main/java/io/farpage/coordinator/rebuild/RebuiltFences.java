@@ -1,36 +1,31 @@
 package io.farpage.coordinator.rebuild;
 
-import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
-import io.farpage.coordinator.store.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
  * Fences that homes report, and those of agents that were started again. A home may have missed one before the
  * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home
  * does not report that it has cut the incarnation off. As long as one is pending, the incarnation counts as attached
- * exclusively, unless another incarnation of the node does: nothing else keeps other nodes from the space, and its
- * attach mode is unknown. A home may have missed that an earlier incarnation was succeeded, or was dropped for it, and
- * its frames wait until it has executed the fence.
+ * exclusively, unless more is known of the node: nothing else keeps other nodes from the space, and its attach mode is
+ * unknown. A home may have missed that an earlier incarnation was succeeded, or was dropped for it, and its frames wait
+ * until it has executed the fence.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;
     private final Merge merge;
     private final EndedAttachments attachments;
-    private final List<Row> rows = new ArrayList<>();
+    private final List<Fence> fences = new ArrayList<>();
+    private final List<Attachment> pending = new ArrayList<>();
     private final List<NodeReport.Superseded> cutOff = new ArrayList<>();
-
-    /** A row to be written. */
-    record Row(Table table, String key, Object value) {}
 
     private record Target(long space, NodeReport.Superseded incarnation) {
         static Target of(long space, String node, Incarnation incarnation) {
@@ -46,14 +41,12 @@ final class RebuiltFences {
         this.reports = reports;
         this.merge = merge;
         this.attachments = attachments;
-        Map<String, Target> targets = new TreeMap<>();
         Stream<Target> reported = reports.values().stream()
                 .flatMap(report -> report.hosted().fences().stream())
                 .map(fence -> Target.of(fence.space(), fence.node(), fence.incarnation()));
         Stream<Target> ended =
                 attachments.cutOff().map(each -> Target.of(each.space(), each.node(), each.incarnation()));
-        Stream.concat(reported, ended).forEach(target -> targets.put(target.toString(), target));
-        targets.values().forEach(this::add);
+        Stream.concat(ended, reported).distinct().forEach(this::add);
     }
 
     private void add(Target target) {
@@ -72,34 +65,21 @@ final class RebuiltFences {
         Optional<Attachment> known = attachments.cutOff().filter(target::isOf).findFirst();
         boolean passes = known.flatMap(Attachment::heir).isPresent();
         // It passes when the last home says that it has cut the incarnation off, so all of them are asked again.
-        List<Fence> fences = merge.homes(target.space()).stream()
+        List<Fence> ofHomes = merge.homes(target.space()).stream()
                 // A home need not cut off its own process before, which has ended.
                 .filter(home -> own.isPresent() || !home.equals(node))
                 .map(home -> fence(home, target))
                 .map(fence -> passes ? fence.withAcknowledged(false) : fence)
                 .toList();
-        boolean pending = fences.stream().anyMatch(fence -> !fence.acknowledged());
-        if (!pending && own.isEmpty()) {
+        boolean isPending = ofHomes.stream().anyMatch(fence -> !fence.acknowledged());
+        if (!isPending && own.isEmpty()) {
             return; // It is cut off everywhere and cannot come back.
         }
-        fences.forEach(fence -> rows.add(new Row(
-                Table.FENCES,
-                "%s/%s/%s/%s".formatted(fence.home(), node, fence.incarnation(), State.idKey(fence.space())),
-                fence)));
-        if (pending && (own.isPresent() || known.isPresent() || !isAttached(target.space(), node))) {
-            rows.add(new Row(
-                    Table.ATTACHMENTS,
-                    State.idKey(target.space()) + "/" + node,
-                    known.orElseGet(() -> new Attachment(
-                            target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE, 0))));
+        fences.addAll(ofHomes);
+        if (isPending) {
+            pending.add(known.orElseGet(() ->
+                    new Attachment(target.space(), node, target.incarnation().incarnation(), AttachMode.EXCLUSIVE, 0)));
         }
-    }
-
-    /** Whether an incarnation of a node is known to be attached, or was when it ended. */
-    private boolean isAttached(long space, String node) {
-        return merge.attachments(node).anyMatch(held -> held.space() == space)
-                || Stream.concat(attachments.adopted().stream(), attachments.cutOff())
-                        .anyMatch(each -> each.space() == space && each.node().equals(node));
     }
 
     private Fence fence(String home, Target target) {
@@ -118,8 +98,13 @@ final class RebuiltFences {
                 done);
     }
 
-    List<Row> rows() {
-        return List.copyOf(rows);
+    List<Fence> fences() {
+        return List.copyOf(fences);
+    }
+
+    /** What counts as attached until the homes have executed the fences, those first whose attachment is known. */
+    List<Attachment> pending() {
+        return List.copyOf(pending);
     }
 
     /** The incarnations that fences are about. */

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -77,18 +78,14 @@ final class RebuiltState {
         merge.spaces().values().forEach(this::space);
         releases();
         forgotten();
-        attachments();
         RebuiltFences fences = new RebuiltFences(reports, merge, ended);
-        fences.rows().forEach(this::put);
+        fences.fences().forEach(this::fence);
+        attachments(fences);
         superseded(fences);
         Map<String, String> before = store.rows(Table.RETIRED);
         retired.forEach((node, incarnations) -> retire(Optional.ofNullable(before.get(node)), node, incarnations));
         counters(store.rows(Table.COUNTERS), store.revision());
         return List.copyOf(changes);
-    }
-
-    private void put(RebuiltFences.Row row) {
-        put(row.table(), row.key(), row.value());
     }
 
     /** What is cut off, or was seen replaced, must not register again. */
@@ -173,20 +170,31 @@ final class RebuiltState {
                 .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release)));
     }
 
-    private void attachments() {
+    /** A node has one attachment to a space: the later of those that are known. */
+    private void attachments(RebuiltFences fences) {
+        Map<String, Attachment> rows = new TreeMap<>();
         reports.forEach((node, report) -> merge.attachments(node)
                 .filter(held -> !held.ends() || !ended.isAdopted(held.space()))
-                .forEach(held -> attach(new Attachment(
-                        held.space(),
-                        node,
-                        report.registration().incarnation(),
-                        held.mode(),
-                        id(held.space(), node, report.registration().incarnation())))));
-        ended.adopted().stream().filter(each -> each.heir().isEmpty()).forEach(this::attach);
+                .forEach(held -> attach(
+                        rows,
+                        new Attachment(
+                                held.space(),
+                                node,
+                                report.registration().incarnation(),
+                                held.mode(),
+                                id(held.space(), node, report.registration().incarnation())))));
+        ended.adopted().stream().filter(each -> each.heir().isEmpty()).forEach(each -> attach(rows, each));
+        fences.pending().forEach(each -> attach(rows, each));
+        rows.forEach((key, row) -> put(Table.ATTACHMENTS, key, row));
     }
 
-    private void attach(Attachment attachment) {
-        put(Table.ATTACHMENTS, State.idKey(attachment.space()) + "/" + attachment.node(), attachment);
+    private void fence(Fence fence) {
+        String space = State.idKey(fence.space());
+        put(Table.FENCES, "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), space), fence);
+    }
+
+    private static void attach(Map<String, Attachment> rows, Attachment attachment) {
+        rows.putIfAbsent(State.idKey(attachment.space()) + "/" + attachment.node(), attachment);
     }
 
     /** The latest that a home knows: the keys that the node has are of that attachment. */

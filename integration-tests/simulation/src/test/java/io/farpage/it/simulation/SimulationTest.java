@@ -37,7 +37,7 @@ class SimulationTest {
         assertEquals("", outcome.failure(), outcome.steps());
     }
 
-    /** Neither what ran before in a JVM nor its addresses make a difference. */
+    /** Its addresses make no difference. */
     @Tag("processes")
     @Test
     void shouldReplayASeedExactlyInAnotherJvm() throws IOException, InterruptedException {
@@ -51,13 +51,28 @@ class SimulationTest {
         assertTrue(there.endsWith("fingerprint %016x".formatted(here.fingerprint())), () -> here + "\n" + there);
     }
 
+    /** What ran before in a JVM makes no difference: the hash codes of identities are constant. */
+    @Tag("processes")
+    @Test
+    void shouldReplayASeedExactlyAfterAnother() throws IOException, InterruptedException {
+        String afterAnother = lastLineOfANewJvm(
+                "--seed", "3", "--runs", "2", "--seconds", "3", "--features", "none", "--faults", "cut");
+        String alone = lastLineOfANewJvm("--seed", "4", "--seconds", "3", "--features", "none", "--faults", "cut");
+
+        assertEquals(fingerprint(alone), fingerprint(afterAnother));
+    }
+
+    private static String fingerprint(String line) {
+        assertTrue(line.startsWith("seed 4: ok,"), line);
+        return line.substring(line.indexOf("fingerprint"));
+    }
+
     private static String lastLineOfANewJvm(String... arguments) throws IOException, InterruptedException {
+        Path root = Path.of(System.getProperty("farpage.root"));
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
-                "-XX:TieredStopAtLevel=1",
-                "--add-opens",
-                "java.base/java.lang=ALL-UNNAMED",
+                "@" + root.resolve("bin/java-flags"),
+                "@" + root.resolve("integration-tests/simulation/java-flags"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 Simulation.class.getName()));

@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -54,6 +55,8 @@ final class Cluster {
     private final Map<String, Node> coordinators = new LinkedHashMap<>();
     /** Whether the coordinator's store is lost, and not rebuilt yet. */
     private boolean hasLostStore;
+
+    private Instant storeLostAt = Instant.EPOCH;
 
     /** Whether the store is an older copy. */
     private boolean servesOlder;
@@ -181,6 +184,7 @@ final class Cluster {
     void serveOlder(SimulatedStore.Copy copy) {
         coordinators().forEach(Node::kill);
         SimulatedStore.restore(store(), copy);
+        storeLostAt = engine.timeOfDay();
         servesOlder = true;
         startCoordinators();
     }
@@ -194,6 +198,9 @@ final class Cluster {
     void loseStore() {
         coordinators().forEach(Node::kill);
         SimulatedStore.lose(store());
+        if (!servesOlder) {
+            storeLostAt = engine.timeOfDay();
+        }
         servesOlder = false;
         hasLostStore = true;
     }
@@ -201,6 +208,11 @@ final class Cluster {
     /** Whether the coordinator is lost with its store, and none is rebuilt yet. */
     boolean hasLostStore() {
         return hasLostStore;
+    }
+
+    /** When the newest rows were lost. */
+    Instant storeLostAt() {
+        return storeLostAt;
     }
 
     /** Starts those that do not run. */

@@ -23,15 +23,17 @@ import java.util.Set;
  * space that existed for a while, without a lost page, and the attachment of every host that serves a guest.
  */
 final class RebuildRules {
-    /** A space may be lost that was made so shortly before that no agent knew of it. */
+    /** A space may be lost that was made so shortly before the store was that no agent knew of it. */
     private static final Duration KNOWN = Duration.ofSeconds(5);
 
     private final Engine engine;
+    private final Cluster cluster;
     /** The hosts that serve guests, by space. */
     private final Map<String, String> served;
 
-    RebuildRules(Engine engine, Map<String, String> served) {
+    RebuildRules(Engine engine, Cluster cluster, Map<String, String> served) {
         this.engine = engine;
+        this.cluster = cluster;
         this.served = served;
     }
 
@@ -61,7 +63,7 @@ final class RebuildRules {
     }
 
     private void isBack(Space lost, Optional<String> row) {
-        boolean isKnown = lost.createdAt().plus(KNOWN).isBefore(engine.timeOfDay());
+        boolean isKnown = lost.createdAt().plus(KNOWN).isBefore(cluster.storeLostAt());
         if (lost.deleting() || !isKnown) {
             return;
         }

@@ -144,7 +144,7 @@ public final class Scenario {
         double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
         cluster.fabric().onRefusal(verdicts::refused);
         FrameRules rules = new FrameRules(engine, cluster);
-        RebuildRules rebuilt = new RebuildRules(engine, served);
+        RebuildRules rebuilt = new RebuildRules(engine, cluster, served);
         SimulatedStore.watch(rows -> {
             if (cluster.hasLostStore()) {
                 rebuilt.check(rows);

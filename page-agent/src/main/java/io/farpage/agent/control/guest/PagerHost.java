@@ -2,7 +2,9 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.Drops;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.SpaceMap;
@@ -86,7 +88,7 @@ final class PagerHost {
      * in it, so a shard that does not answer delays nothing, and nothing is left behind if this throws.
      */
     Pager make(
-            Pager.Guest guest,
+            PagedGuest guest,
             Supplier<SpaceMap> map,
             PagerOptions paging,
             Drops.Writers writers,
@@ -101,7 +103,7 @@ final class PagerHost {
         try {
             pager = new Pager(
                     guest,
-                    new Pager.Backing(
+                    new PagerBacking(
                             node.id(),
                             node.poolId().value(),
                             map,

@@ -8,6 +8,7 @@ import io.farpage.agent.data.pager.Heat;
 import io.farpage.agent.data.pager.PageCensus;
 import io.farpage.agent.data.pager.PageCensus.Where;
 import io.farpage.agent.data.pager.PageTableException;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
@@ -148,7 +149,7 @@ final class SlicedPaging implements Paging {
         boolean done = false;
         try {
             Pager pager = host.make(
-                    new Pager.Guest(
+                    new PagedGuest(
                             isPart ? contents.space() + ", counted from page " + slice.firstPage() : contents.space(),
                             memory.uffds().get(index),
                             backing == null ? null : backing.file().from(slice.base()),

@@ -8,10 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Fetches runs of pages from their homes and installs those that have arrived. */
-final class Arrivals {
-    /** The time of a fault, for pages that are prefetched without one. */
-    static final long PREFETCH = Long.MIN_VALUE;
-
+final class Arrivals implements Transfer.Owner {
     private static final Logger log = LoggerFactory.getLogger(Arrivals.class);
 
     private final AddressSpace memory;
@@ -84,7 +81,7 @@ final class Arrivals {
      * Fetches a run of remote pages.
      *
      * @param write whether the guest is about to write to them
-     * @param seenAt when the fault was seen, or {@link #PREFETCH}
+     * @param seenAt when the fault was seen, or {@link Transfer#PREFETCH}
      * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is
      *     free or the home is down
      */
@@ -99,7 +96,7 @@ final class Arrivals {
         int run = isSuspect ? 1 : trusted(page, count);
         int had = home == null ? copyLocal(page, run, write, seenAt) : post(home, page, run, write, seenAt);
         if (had > 0) {
-            int asked = seenAt == PREFETCH ? 0 : 1;
+            int asked = seenAt == Transfer.PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
             counters.prefetched().add((long) had - asked);
         }
@@ -159,7 +156,7 @@ final class Arrivals {
         while (remote < reach && table.state(page + remote) == PageTable.REMOTE) {
             remote++;
         }
-        return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
+        return remote == 0 ? 1 : fetch(page, remote, false, Transfer.PREFETCH);
     }
 
     /**
@@ -189,7 +186,7 @@ final class Arrivals {
             table.setState(page + i, PageTable.FETCHING);
         }
         incoming += run;
-        if (seenAt != PREFETCH) {
+        if (seenAt != Transfer.PREFETCH) {
             table.set(page, PageTable.REFERENCED);
         }
         return run;
@@ -205,8 +202,8 @@ final class Arrivals {
         transfers.wantForWrite(this, page);
     }
 
-    /** The READ of a run has completed. */
-    void completed(Transfer fetch, FetchStatus status) {
+    @Override
+    public void completed(Transfer fetch, FetchStatus status) {
         if (status == FetchStatus.OK) {
             if (sealing.isOn() && !ended) {
                 open(fetch);
@@ -294,7 +291,7 @@ final class Arrivals {
             }
             if (!again) {
                 lost.lose(page);
-            } else if (i == 0 && fetch.seenAt() != PREFETCH) {
+            } else if (i == 0 && fetch.seenAt() != Transfer.PREFETCH) {
                 again(page, fetch.isForWrite());
             } else {
                 memory.wake(page);
@@ -361,7 +358,7 @@ final class Arrivals {
             }
             run.complete(installed);
         }
-        if (run.seenAt() != PREFETCH) {
+        if (run.seenAt() != Transfer.PREFETCH) {
             counters.recordFault(run.first(), run.seenAt(), run.arrivedAt(), clock.getAsLong());
         }
         return true;

@@ -49,7 +49,7 @@ final class Evictor {
         hand = new ClockHand(memory, pageOut.maxWriting());
         maxRun = pageOut.maxRun();
         maxCycle = Math.max(
-                1, MAX_CYCLE_PAGES * Installer.BASE_PAGE / memory.layout().pageBytes());
+                1, MAX_CYCLE_PAGES * GuestLayout.BASE_PAGE / memory.layout().pageBytes());
     }
 
     /** Whether eviction can continue without a completion, a link or an inspection. */

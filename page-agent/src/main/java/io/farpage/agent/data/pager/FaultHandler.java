@@ -207,7 +207,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         while (goesOn && covered < reach) {
             int next = page + covered;
             run = run(next, reach - covered, state);
-            int more = run == 0 ? 1 : start(next, run, state, false, Arrivals.PREFETCH);
+            int more = run == 0 ? 1 : start(next, run, state, false, Transfer.PREFETCH);
             goesOn = run == 0 || more == run;
             fetched += run == 0 ? 0 : more;
             covered += more;
@@ -248,7 +248,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         boolean goesOn = had == most;
         while (goesOn && had < count) {
             int run = Math.min(count - had, most);
-            int more = arrivals.fetch(page + had, run, false, Arrivals.PREFETCH);
+            int more = arrivals.fetch(page + had, run, false, Transfer.PREFETCH);
             goesOn = more == run;
             had += more;
         }
@@ -258,7 +258,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     private int installZeros(int page, int count, long seenAt) {
         int installed = installer.zero(page, count);
         if (installed > 0) {
-            int asked = seenAt == Arrivals.PREFETCH ? 0 : 1;
+            int asked = seenAt == Transfer.PREFETCH ? 0 : 1;
             counters.zeros().add(asked);
             counters.prefetched().add((long) installed - asked);
             if (asked > 0) {

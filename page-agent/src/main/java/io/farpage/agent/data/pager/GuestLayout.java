@@ -10,6 +10,9 @@ import java.util.List;
  * VMM's remapping does, and takes time in proportion to {@link #regions}.
  */
 final class GuestLayout {
+    /** Bytes of the smallest page, which the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
+    static final int BASE_PAGE = 4096;
+
     /** No page, no address. */
     static final int NONE = -1;
 

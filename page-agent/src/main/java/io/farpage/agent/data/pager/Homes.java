@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Lookups allocate nothing; a new map does.
  */
 final class Homes {
-    private final Pager.Backing backing;
+    private final PagerBacking backing;
     private final LongSupplier clock;
     private final SilenceClock silence;
     private final RemoteHomes remotes;
@@ -32,7 +32,7 @@ final class Homes {
      * @param clock monotonic nanoseconds
      * @param silence by which homes count as silent
      */
-    Homes(Pager.Backing backing, LongSupplier clock, SilenceClock silence) {
+    Homes(PagerBacking backing, LongSupplier clock, SilenceClock silence) {
         this.backing = backing;
         this.clock = clock;
         this.silence = silence;

@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * SIGSEGV.
  */
 final class Installer {
-    /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
-    static final int BASE_PAGE = 4096;
-
     /** The page to map is not in the page cache. */
     static final int ABSENT = -1;
 
@@ -102,10 +99,10 @@ final class Installer {
             Installer sharer = sharers.of(page);
             return sharer == null ? unmapped(page) : sharer.zero(page, 1);
         }
-        int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
+        int run = layout.pageBytes() == GuestLayout.BASE_PAGE ? layout.contiguous(page, count) : 1;
         int before = announce(page, run);
-        long done = layout.pageBytes() == BASE_PAGE
-                ? memory.uffd().zeropage(address, (long) run * BASE_PAGE)
+        long done = layout.pageBytes() == GuestLayout.BASE_PAGE
+                ? memory.uffd().zeropage(address, (long) run * GuestLayout.BASE_PAGE)
                 : memory.uffd().copy(address, Zeros.address(), layout.pageBytes(), 0);
         retract(page, run, done, before);
         if (done == -Errno.ENOENT) {
@@ -182,7 +179,7 @@ final class Installer {
     private int handleFailure(int page, long address, long failure) {
         return switch ((int) -failure) {
             case Errno.EEXIST ->
-                layout.pageBytes() == BASE_PAGE ? onExists(page, address) : onHugepageExists(page, address);
+                layout.pageBytes() == GuestLayout.BASE_PAGE ? onExists(page, address) : onHugepageExists(page, address);
             case Errno.EAGAIN -> 0;
             case Errno.ENOENT, Errno.EFAULT -> {
                 // The range was unmapped, or the file was truncated before it.

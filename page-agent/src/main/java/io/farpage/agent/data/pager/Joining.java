@@ -263,15 +263,16 @@ final class Joining {
     /**
      * How a WRITE to the homes of its extent has ended, this home included.
      *
+     * @param its how it ended for this home; PENDING if it began without it
+     * @param page the first of the pages
      * @param others how it ended for the homes
      */
-    FetchStatus judge(Transfer write, FetchStatus others) {
+    FetchStatus judge(FetchStatus its, int page, int count, FetchStatus others) {
         if (home == null || !isWritten()) {
             return others;
         }
-        FetchStatus its = write.writtenTo(home, at.incarnation());
         if (its == FetchStatus.OK) {
-            has(write.first(), write.count());
+            has(page, count);
         } else if (state == State.READY) {
             return its == FetchStatus.PENDING ? FetchStatus.UNREACHABLE : its;
         } else if (its != FetchStatus.PENDING) {

@@ -28,7 +28,10 @@ public final class KeptTable {
     /** Bytes for the messages. */
     public static final int MESSAGES_BYTES = 4096;
 
-    private static final int CHANGE_AT = KernelMessages.BATCH * UffdMessages.MESSAGE_BYTES;
+    /** Messages that are read at once. */
+    static final int BATCH = 64;
+
+    private static final int CHANGE_AT = BATCH * UffdMessages.MESSAGE_BYTES;
     private static final int CUT_AT = CHANGE_AT + Long.BYTES;
 
     /**
@@ -72,8 +75,9 @@ public final class KeptTable {
         layout = new KeptLayout(layouts);
     }
 
-    MemorySegment entries() {
-        return entries;
+    /** The page table over the entries. */
+    PageTable table(int pages, boolean atHome, long nowNanos) {
+        return PageTable.kept(pages, atHome, entries, partialRemovals(nowNanos));
     }
 
     /** Whether the entries are those that an earlier process has left. */
@@ -270,7 +274,7 @@ public final class KeptTable {
         }
     }
 
-    /** As {@link KernelMessages} does: whole pages are given up, and of a page that is cut the rest stays. */
+    /** As the pager does: whole pages are given up, and of a page that is cut the rest stays. */
     private void remove(long start, long end, GuestLayout now, int initial, PartialRemovals cut) {
         int pageBytes = now.pageBytes();
         long from = now.mappedFrom(start);

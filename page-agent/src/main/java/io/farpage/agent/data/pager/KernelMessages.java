@@ -22,7 +22,6 @@ import org.slf4j.LoggerFactory;
  */
 final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
-    static final int BATCH = 64;
 
     /** How long a call may handle more than one budget of a batch: other guests of the shard wait meanwhile. */
     static final long MORE_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
@@ -102,7 +101,7 @@ final class KernelMessages {
      */
     KernelMessages(AddressSpace of, @Nullable KeptTable kept) {
         this.kept = kept;
-        messages = kept == null ? new UffdMessages(BATCH) : kept.messages();
+        messages = kept == null ? new UffdMessages(KeptTable.BATCH) : kept.messages();
         PagerContext context = of.context();
         space = context.space();
         uffd = of.uffd();

@@ -110,9 +110,13 @@ final class PageTable {
         }
     }
 
-    /** A table that outlives this process: a new one, or one that was adopted, with the states that pages have. */
-    static PageTable kept(int pages, boolean atHome, KeptTable kept, long nowNanos) {
-        PageTable table = new PageTable(pages, atHome, kept.entries(), true, kept.partialRemovals(nowNanos));
+    /**
+     * A table that outlives this process: a new one, or one that was adopted, with the states that pages have.
+     *
+     * @param kept {@link #bytes} of the pages
+     */
+    static PageTable kept(int pages, boolean atHome, MemorySegment kept, PartialRemovals cut) {
+        PageTable table = new PageTable(pages, atHome, kept, true, cut);
         table.count();
         return table;
     }

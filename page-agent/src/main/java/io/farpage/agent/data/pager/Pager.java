@@ -1,20 +1,12 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
-import io.farpage.agent.data.shard.Fetcher;
-import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
-import io.farpage.linux.uffd.PageFaults;
-import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameShares;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,72 +55,15 @@ public final class Pager implements DutyCycle {
     private volatile boolean spinning;
 
     /**
-     * The guest of a pager.
-     *
-     * @param space its name, for messages
-     * @param uffd userfaultfd of the memory; used by the pager alone from now on, and closed by its owner
-     * @param file the memory file; null for memory that is never evicted
-     * @param regions where the memory is
-     * @param pageBytes bytes of a page: 4096 or 2097152
-     * @param written whether the pages may hold data at their homes, rather than all being zeros
-     * @param workingSet pages to prefetch
-     * @param pins knows what may write to the memory past its write protection
-     * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@link #close}
-     * @param kept what outlives this process; null if nothing does
-     * @param isFilledByVmm whether the VMM may put pages that are not resident into the file itself: the memory is
-     *     registered for minor faults
-     */
-    public record Guest(
-            String space,
-            PageFaults uffd,
-            @Nullable GuestFile file,
-            List<GuestRegion> regions,
-            int pageBytes,
-            boolean written,
-            WorkingSet workingSet,
-            Pins pins,
-            @Nullable PageSeal seal,
-            @Nullable KeptTable kept,
-            boolean isFilledByVmm) {}
-
-    /**
-     * Where pages come from and go to.
-     *
-     * @param node this node
-     * @param incarnation this node's pool, as extents name it
-     * @param map the latest map of the space
-     * @param links the shard's side of the link to a node
-     * @param fetcher for this pager alone
-     * @param pool staging frames, and the pages that live on this node
-     * @param shares how pagers divide the staging frames
-     * @param mirroring of pages that have several homes
-     */
-    public record Backing(
-            String node,
-            long incarnation,
-            Supplier<SpaceMap> map,
-            Function<String, PeerLink> links,
-            Fetcher fetcher,
-            PagePool pool,
-            FrameShares shares,
-            Mirroring mirroring) {
-        /** For pages that have one home each. */
-        public Backing(
-                String node,
-                long incarnation,
-                Supplier<SpaceMap> map,
-                Function<String, PeerLink> links,
-                Fetcher fetcher,
-                PagePool pool) {
-            this(node, incarnation, map, links, fetcher, pool, pool.stagingShares(), Mirroring.NONE);
-        }
-    }
-
-    /**
      * @param clock monotonic nanoseconds
      * @param ended called once, on the shard's thread, when the last transfer of this pager has ended
      */
-    public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
+    public Pager(
+            PagedGuest guest,
+            PagerBacking backing,
+            PagerOptions options,
+            LongSupplier clock,
+            Consumer<PagerEnd> ended) {
         this.ended = ended;
         context = new PagerContext(guest, backing, options, clock);
         homes = context.homes();
@@ -422,7 +357,7 @@ public final class Pager implements DutyCycle {
         for (Transfer transfer = transfers.poll(); transfer != null; transfer = transfers.poll()) {
             work++;
             FetchStatus status = transfers.status(transfer);
-            Arrivals owner = transfer.owner();
+            Transfer.Owner owner = transfer.owner();
             if (owner != null) {
                 owner.completed(transfer, status);
             } else if (transfer.kind() == Transfer.Kind.COPY_READ || transfer.kind() == Transfer.Kind.COPY_WRITE) {

@@ -28,7 +28,7 @@ final class PagerContext {
     private final PagerCounters counters = new PagerCounters();
     private final Heat heat;
 
-    PagerContext(Pager.Guest guest, Pager.Backing backing, PagerOptions options, LongSupplier clock) {
+    PagerContext(PagedGuest guest, PagerBacking backing, PagerOptions options, LongSupplier clock) {
         this.options = options;
         this.clock = clock;
         space = guest.space();
@@ -58,9 +58,8 @@ final class PagerContext {
 
     /** The table of the VMM. Pages that their home has never had are zeros, as far as that is known. */
     PageTable newTable(boolean written) {
-        PageTable table = kept == null
-                ? new PageTable(pages(), written)
-                : PageTable.kept(pages(), written, kept, clock.getAsLong());
+        PageTable table =
+                kept == null ? new PageTable(pages(), written) : kept.table(pages(), written, clock.getAsLong());
         if (written) {
             sealing.prepare(table, kept != null && kept.isAdopted());
         }

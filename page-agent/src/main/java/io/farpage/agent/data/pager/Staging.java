@@ -18,7 +18,7 @@ final class Staging {
     static final int NONE = FrameAllocator.NONE;
 
     /** Bytes of a transfer of several pages. The first page arrives only when all have. */
-    private static final int MAX_BYTES = PagerOptions.MAX_RUN * Installer.BASE_PAGE;
+    private static final int MAX_BYTES = PagerOptions.MAX_RUN * GuestLayout.BASE_PAGE;
 
     /** Prefetching and write-back may each hold 1/{@code SHARE} of the staging memory. */
     private static final int SHARE = 4;

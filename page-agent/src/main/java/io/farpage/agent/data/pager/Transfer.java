@@ -15,7 +15,7 @@ final class Transfer {
     private int frame;
     private @Nullable Home home;
 
-    private @Nullable Arrivals owner;
+    private @Nullable Owner owner;
     private boolean isForWrite;
     private long seenAt;
     private long arrivedAt;
@@ -47,7 +47,7 @@ final class Transfer {
 
     /** What a transfer is for, and so which part of the pager completes it. */
     enum Kind {
-        /** A READ; {@link Arrivals} installs the pages. */
+        /** A READ; its {@link Owner} installs the pages. */
         FETCH,
         /** A WRITE of the {@link Evictor}. */
         EVICTION,
@@ -59,6 +59,16 @@ final class Transfer {
         COPY_READ,
         /** A WRITE of {@link Repair} to a home that joins. */
         COPY_WRITE
+    }
+
+    /** The time of a fault, for pages that are prefetched without one. */
+    static final long PREFETCH = Long.MIN_VALUE;
+
+    /** Installs the pages that a READ brings. */
+    @FunctionalInterface
+    interface Owner {
+        /** The READ of a run has completed. */
+        void completed(Transfer fetch, FetchStatus status);
     }
 
     Transfer(int slot) {
@@ -97,7 +107,7 @@ final class Transfer {
     }
 
     /** Names the part that installs the pages, and the fault that the first page is fetched for. */
-    void fetchesFor(Arrivals installs, boolean write, long seenNanos) {
+    void fetchesFor(Owner installs, boolean write, long seenNanos) {
         owner = installs;
         isForWrite = write;
         seenAt = seenNanos;
@@ -136,7 +146,7 @@ final class Transfer {
 
     /** The part that installs the pages of a transfer of kind {@link Kind#FETCH}; null for the other kinds. */
     @Nullable
-    Arrivals owner() {
+    Owner owner() {
         return owner;
     }
 
@@ -145,7 +155,7 @@ final class Transfer {
         return isForWrite;
     }
 
-    /** When the fault was seen, nanoseconds, or {@link Arrivals#PREFETCH}. */
+    /** When the fault was seen, nanoseconds, or {@link #PREFETCH}. */
     long seenAt() {
         return seenAt;
     }

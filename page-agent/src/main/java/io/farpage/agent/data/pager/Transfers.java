@@ -284,7 +284,13 @@ final class Transfers {
             }
         }
         Joining joining = homes.joinings().of(extent);
-        return joining == null ? status : joining.judge(completed, status);
+        return joining == null
+                ? status
+                : joining.judge(
+                        completed.writtenTo(joining.home(), joining.incarnation()),
+                        completed.first(),
+                        completed.count(),
+                        status);
     }
 
     /** A transfer by its slot, from 0 to {@link #capacity} - 1. */
@@ -344,7 +350,7 @@ final class Transfers {
     }
 
     /** Pages are given up: those that {@code owner} fetches must not be installed. */
-    void remove(Arrivals owner, int page, int pages) {
+    void remove(Transfer.Owner owner, int page, int pages) {
         for (Transfer each : all) {
             if (each.owner() == owner) {
                 each.remove(page, pages);
@@ -353,7 +359,7 @@ final class Transfers {
     }
 
     /** A thread waits to write to a page that {@code owner} may be fetching. */
-    void wantForWrite(Arrivals owner, int page) {
+    void wantForWrite(Transfer.Owner owner, int page) {
         for (Transfer each : all) {
             if (each.owner() == owner) {
                 each.wantForWrite(page);

@@ -90,12 +90,12 @@ final class WriteBack {
      * page of hugetlbfs.
      */
     int firstLeft(int first, int count) {
-        if (layout.pageBytes() != Installer.BASE_PAGE || isFilledByVmm) {
+        if (layout.pageBytes() != GuestLayout.BASE_PAGE || isFilledByVmm) {
             return NONE;
         }
         long offset = layout.offsetOf(first);
-        long left = file.firstPage(offset, (long) count * Installer.BASE_PAGE);
-        return left < 0 ? NONE : first + (int) ((left - offset) / Installer.BASE_PAGE);
+        long left = file.firstPage(offset, (long) count * GuestLayout.BASE_PAGE);
+        return left < 0 ? NONE : first + (int) ((left - offset) / GuestLayout.BASE_PAGE);
     }
 
     /** Fills the frames of the {@code index}th page with zeros. */

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 final class Zeros {
     private static final long MAX_PAGE = 2 << 20;
     private static final MemorySegment PAGE =
-            Arena.global().allocate(MAX_PAGE, Installer.BASE_PAGE).asReadOnly();
+            Arena.global().allocate(MAX_PAGE, GuestLayout.BASE_PAGE).asReadOnly();
 
     private Zeros() {}
 

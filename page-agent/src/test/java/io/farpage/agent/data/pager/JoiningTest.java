@@ -93,12 +93,11 @@ class JoiningTest {
         follow(joining, SpaceMap.Pull.DONE);
         joining.begin();
         joining.ready();
-        Transfer write = new Transfer(0);
-        write.begin(Transfer.Kind.EVICTION, 2, 1, 0, home, 1);
-        assertEquals(FetchStatus.UNREACHABLE, joining.judge(write, FetchStatus.OK), "begun before the home got WRITEs");
-        write.addLeg(write, home, JOINS.incarnation());
-        write.legEnded(0, FetchStatus.DEADLINE);
-        assertEquals(FetchStatus.DEADLINE, joining.judge(write, FetchStatus.OK));
+        assertEquals(
+                FetchStatus.UNREACHABLE,
+                joining.judge(FetchStatus.PENDING, 2, 1, FetchStatus.OK),
+                "begun before the home got WRITEs");
+        assertEquals(FetchStatus.DEADLINE, joining.judge(FetchStatus.DEADLINE, 2, 1, FetchStatus.OK));
         assertEquals(Joining.State.READY, joining.state());
     }
 

@@ -67,7 +67,7 @@ class KeptTableTest {
     private final PagerParts parts = new PagerParts(() -> 1);
 
     private final GuestLayout layout = new GuestLayout(WHOLE, PAGE);
-    private final PageTable table = PageTable.kept(PAGES, false, kept, 1);
+    private final PageTable table = kept.table(PAGES, false, 1);
     private final KernelMessages agent =
             new KernelMessages(parts.memory(kernel, true, layout, table, PagerParts.map(PAGES, PAGE, "b")), kept);
 
@@ -155,7 +155,7 @@ class KeptTableTest {
             KeptTable left = successor();
             assertEquals(BASE + 8 * PAGE, addressOf(left, 2), "moment " + moment);
             assertEquals(GuestLayout.NONE, addressOf(left, 8), "moment " + moment);
-            PageTable adopted = PageTable.kept(PAGES, false, left, 1);
+            PageTable adopted = left.table(PAGES, false, 1);
             assertEquals(PageTable.ZERO, adopted.state(3), "page 3 was given up where it was moved to");
             assertEquals(PageTable.REMOTE, adopted.state(9), "page 9 was not");
         }
@@ -214,7 +214,7 @@ class KeptTableTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldHoldLargePageWhenAPartOfItIsGivenUp(boolean isApplied) {
-        PageTable left = PageTable.kept(PAGES, false, kept, 1);
+        PageTable left = kept.table(PAGES, false, 1);
         PageStates.set(left, 3, PageTable.CLEAN);
         PageStates.set(left, 4, PageTable.CLEAN);
         new MessageWriter(kept.messages()).removal(BASE + 3L * LARGE + PAGE, BASE + 3L * LARGE + 2 * PAGE);
@@ -225,7 +225,7 @@ class KeptTableTest {
         KeptTable successor = new KeptTable(entries, messages, layouts);
         List<GuestRegion> large = List.of(new GuestRegion(BASE, (long) PAGES * LARGE, 0));
         assertEquals(Optional.empty(), successor.adopt(large, LARGE, DATA, false));
-        PageTable adopted = PageTable.kept(PAGES, false, successor, 1);
+        PageTable adopted = successor.table(PAGES, false, 1);
         assertEquals(PageTable.DIRTY, adopted.state(3));
         assertTrue(adopted.isPartlyRemoved(3));
         assertEquals(PageTable.CLEAN, adopted.state(4));
@@ -263,13 +263,13 @@ class KeptTableTest {
     }
 
     private List<Integer> adopted(List<Integer> states, PresentPages file) {
-        PageTable left = PageTable.kept(PAGES, false, kept, 1);
+        PageTable left = kept.table(PAGES, false, 1);
         for (int page = 0; page < states.size(); page++) {
             PageStates.set(left, page, states.get(page));
         }
         KeptTable successor = new KeptTable(entries, messages, layouts);
         assertEquals(Optional.empty(), successor.adopt(WHOLE, PAGE, file, false));
-        PageTable adopted = PageTable.kept(PAGES, false, successor, 1);
+        PageTable adopted = successor.table(PAGES, false, 1);
         return IntStream.range(0, states.size()).mapToObj(adopted::state).toList();
     }
 

@@ -72,7 +72,7 @@ final class PagerParts implements AutoCloseable {
             GuestLayout layout,
             PageTable table,
             SpaceMap map) {
-        Pager.Guest guest = new Pager.Guest(
+        PagedGuest guest = new PagedGuest(
                 "test",
                 kernel,
                 file,
@@ -84,7 +84,7 @@ final class PagerParts implements AutoCloseable {
                 null,
                 null,
                 isFilledByVmm);
-        Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
+        PagerBacking backing = new PagerBacking("a", 1, () -> map, PeerLink::new, fetcher, pool);
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, prefetch), clock);
         return new AddressSpace(context, kernel, layout, table, file != null);

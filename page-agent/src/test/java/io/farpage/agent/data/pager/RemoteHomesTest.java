@@ -33,9 +33,7 @@ final class RemoteHomesTest {
     private final Map<String, PeerLink> links = new HashMap<>();
     private SpaceMap map = PagerParts.map(8, PAGE, "b", "c", "d", "e");
     private final Homes homes = new Homes(
-            new Pager.Backing("a", 1, () -> map, this::link, fetcher, parts.pool()),
-            () -> 1,
-            new SilenceClock(() -> 1));
+            new PagerBacking("a", 1, () -> map, this::link, fetcher, parts.pool()), () -> 1, new SilenceClock(() -> 1));
 
     private PeerLink link(String node) {
         return links.computeIfAbsent(node, PeerLink::new);

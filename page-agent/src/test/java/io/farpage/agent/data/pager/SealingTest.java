@@ -30,7 +30,7 @@ class SealingTest {
         if (!(LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Loaded loaded)) {
             throw new TestAbortedException("libcrypto is missing");
         }
-        PageTable table = PageTable.kept(PAGES, true, new KeptTable(entries, messages, layouts), 0);
+        PageTable table = new KeptTable(entries, messages, layouts).table(PAGES, true, 0);
         if (dirty >= 0) {
             PageStates.set(table, dirty, PageTable.DIRTY);
         }

@@ -2,7 +2,9 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.KeptTable;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.WorkingSet;
@@ -139,7 +141,7 @@ final class Agent {
         SimulatedKernel kernel = world.kernel();
         SimulatedCoordinator coordinator = world.coordinator;
         Pager begun = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "model",
                         kernel,
                         world.isPrivate() ? null : kernel.memory(),
@@ -151,7 +153,7 @@ final class Agent {
                         world.seal == null ? null : world.seal.begin(),
                         table,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,
                         coordinator::map,

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Mirroring;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
@@ -53,7 +55,7 @@ class BrokenPagerTest {
     private Pager begin(@Nullable GuestFile file) {
         var map = ModelPool.map(setup, "home", "home");
         Pager pager = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "broken",
                         kernel,
                         file,
@@ -65,7 +67,7 @@ class BrokenPagerTest {
                         null,
                         null,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,
                         () -> map,

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
@@ -58,7 +60,7 @@ class LyingHomeTest {
         ModelPool.reset(setup);
         var map = ModelPool.map(setup, "home", "home");
         return new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "sealed",
                         kernel,
                         null,
@@ -70,7 +72,7 @@ class LyingHomeTest {
                         seal.begin(),
                         null,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,
                         () -> map,

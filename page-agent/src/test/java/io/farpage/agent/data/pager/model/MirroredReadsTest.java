@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Mirroring;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
@@ -77,7 +79,7 @@ class MirroredReadsTest {
             }
         };
         Pager pager = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "mirrored",
                         kernel,
                         seal == null ? file : null,
@@ -89,7 +91,7 @@ class MirroredReadsTest {
                         seal,
                         null,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE,
                         SimulatedNetwork.INCARNATION,
                         () -> map,

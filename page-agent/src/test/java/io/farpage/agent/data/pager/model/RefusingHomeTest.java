@@ -3,7 +3,9 @@ package io.farpage.agent.data.pager.model;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
@@ -66,7 +68,7 @@ class RefusingHomeTest {
 
     private Pager serve(Fetcher fetcher) {
         Pager pager = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "refused",
                         kernel,
                         null,
@@ -78,7 +80,7 @@ class RefusingHomeTest {
                         null,
                         null,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, ModelPool.pool(setup)),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 () -> now,

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
@@ -84,7 +86,7 @@ class SharedStagingTest {
         }
         SpaceMap map = new SpaceMap("shared", 1, PAGES, Memory.PAGE, extents, 0);
         Pager pager = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "shared",
                         kernel,
                         null,
@@ -96,7 +98,7 @@ class SharedStagingTest {
                         null,
                         null,
                         false),
-                new Pager.Backing("a", 1, () -> map, this::link, shard.newFetcher(SLOTS, 2 * SECOND), pool),
+                new PagerBacking("a", 1, () -> map, this::link, shard.newFetcher(SLOTS, 2 * SECOND), pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 () -> now,
                 end -> {});

@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Mirroring;
+import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
@@ -105,7 +107,7 @@ class SilentHomeTest {
             }
         };
         Pager pager = new Pager(
-                new Pager.Guest(
+                new PagedGuest(
                         "mirrored",
                         kernel,
                         file,
@@ -117,7 +119,7 @@ class SilentHomeTest {
                         null,
                         null,
                         false),
-                new Pager.Backing(
+                new PagerBacking(
                         ModelPool.NODE,
                         SimulatedNetwork.INCARNATION,
                         () -> map,

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
@@ -62,8 +63,7 @@ final class FigureRoutes {
         membership.require(node, report.incarnation());
         State state = ledger.state();
         return figures.report(
-                node,
-                report.ofGuests(guest -> state.attachments().containsKey(State.idKey(guest.space()) + "/" + node)));
+                node, report.ofGuests(guest -> state.attachments().containsKey(Keys.id(guest.space()) + "/" + node)));
     }
 
     private NodeFigures nodes(NodeFilter filter, long since) {
@@ -81,7 +81,7 @@ final class FigureRoutes {
     private GuestFigures guests(NodeFilter names, long since) {
         State state = ledger.state();
         return figures(figures.spaces().stream()
-                .map(id -> Optional.ofNullable(state.spaces().get(State.idKey(id))))
+                .map(id -> Optional.ofNullable(state.spaces().get(Keys.id(id))))
                 .flatMap(Optional::stream)
                 .filter(space -> space.name().compareTo(names.after()) > 0
                         && space.name().startsWith(names.prefix()))

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Alerts;
+import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.State;
@@ -179,7 +180,7 @@ final class Overviews {
 
     private static SpaceUse use(State state, Space space) {
         List<Extent> extents = state.extentsOf(space);
-        String attached = State.idKey(space.id()) + "/";
+        String attached = Keys.id(space.id()) + "/";
         return new SpaceUse(
                 space,
                 extents.size(),
@@ -196,7 +197,7 @@ final class Overviews {
                         .sorted()
                         .toList(),
                 List.copyOf(state.attachments()
-                        .subMap(attached, State.idKey(space.id()) + AFTER_SLASH)
+                        .subMap(attached, Keys.id(space.id()) + AFTER_SLASH)
                         .values()));
     }
 

@@ -46,6 +46,6 @@ final class Absences {
      * no homes.
      */
     static boolean mayReturn(Draft draft, ExtentHome home) {
-        return Fences.isFailed(draft, home.node()) && !Drains.isDraining(draft, home.node());
+        return draft.isFailed(home.node()) && !draft.isDraining(home.node());
     }
 }

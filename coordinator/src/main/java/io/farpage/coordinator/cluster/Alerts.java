@@ -141,7 +141,7 @@ public final class Alerts {
                         AlertKind.FENCE_WAITS.severity(),
                         AlertKind.FENCE_WAITS,
                         Optional.of(fence.home()),
-                        Optional.ofNullable(state.spaces().get(State.idKey(fence.space())))
+                        Optional.ofNullable(state.spaces().get(Keys.id(fence.space())))
                                 .map(Space::name),
                         ("the space cannot be attached before this home has cut node %s off; start the home's agent"
                                         + " again")

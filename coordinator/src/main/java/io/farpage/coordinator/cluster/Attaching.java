@@ -53,10 +53,10 @@ public final class Attaching {
         List<Grant> granted = new ArrayList<>();
         List<Attached.Held> spaces = new ArrayList<>();
         for (Attachment attachment : draft.attachedBy(node)) {
-            draft.spaces.find(State.idKey(attachment.space())).ifPresent(space -> {
+            draft.spaces.find(Keys.id(attachment.space())).ifPresent(space -> {
                 SpaceExtents extents = new SpaceExtents(space, now.revision(), draft.extents.of(space));
                 spaces.add(held(draft, before.map(Given::state), extents, attachment));
-                for (String home : Hosting.homes(draft, space)) {
+                for (String home : draft.extents.homes(space)) {
                     homes.add(home);
                     grants.find(draft, home, space.id(), node, Optional.empty()).ifPresent(granted::add);
                 }
@@ -109,8 +109,8 @@ public final class Attaching {
      * once.
      */
     private static boolean isSame(Draft draft, State before, Space space, Attachment attachment) {
-        String key = State.idKey(space.id());
-        return attachment.equals(before.attachments().get(Attachments.key(space, attachment.node())))
+        String key = Keys.id(space.id());
+        return attachment.equals(before.attachments().get(Keys.attachment(space.id(), attachment.node())))
                 && space.equals(before.spaces().get(key))
                 && draft.extents.isAsIn(before, space);
     }

@@ -33,14 +33,6 @@ public final class Attachments {
         this.time = time;
     }
 
-    static String key(Space space, String node) {
-        return State.idKey(space.id()) + "/" + node;
-    }
-
-    static List<Attachment> of(Draft draft, Space space) {
-        return List.copyOf(draft.attachments.under(State.idKey(space.id()) + "/"));
-    }
-
     /** For an attachment that this change makes, and tells its homes of. Events are numbered, also after a rebuild. */
     static long newId(Draft draft) {
         return draft.index() + 1;
@@ -48,7 +40,7 @@ public final class Attachments {
 
     /** Ends an attachment, and tells the homes of the space, which revoke the node's access. */
     static void remove(Draft draft, Space space, String node) {
-        if (draft.attachments.remove(key(space, node))) {
+        if (draft.attachments.remove(Keys.attachment(space.id(), node))) {
             changed(draft, space);
             Drops.writerGone(draft, space);
             Fences.endWithoutFailed(draft);
@@ -56,14 +48,13 @@ public final class Attachments {
     }
 
     private static void changed(Draft draft, Space space) {
-        Hosting.homes(draft, space)
-                .forEach(home -> draft.emit(EventKind.ATTACHMENTS_CHANGED, Optional.of(home), space));
+        draft.extents.homes(space).forEach(home -> draft.emit(EventKind.ATTACHMENTS_CHANGED, Optional.of(home), space));
     }
 
     /** The nodes that work with a space. */
     public List<Attachment> of(String idOrName) {
         Draft view = new Draft(ledger.state());
-        return of(view, view.requireSpace(idOrName));
+        return view.attachedTo(view.requireSpace(idOrName));
     }
 
     /**
@@ -84,12 +75,12 @@ public final class Attachments {
                 return Succession.adopted(draft, space, node, request);
             }
             Optional<Attachment> own = draft.attachments
-                    .find(key(space, node))
+                    .find(Keys.attachment(space.id(), node))
                     .filter(a -> a.incarnation().equals(request.incarnation()));
             if (own.filter(a -> a.mode() == request.mode()).isEmpty()) {
                 checkAllowed(space, node);
             }
-            for (Attachment other : of(draft, space)) {
+            for (Attachment other : draft.attachedTo(space)) {
                 if (!own.equals(Optional.of(other))) {
                     checkBeside(draft, space, other, node, request);
                 }
@@ -114,12 +105,12 @@ public final class Attachments {
             }
             long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
             Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id);
-            Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
+            Bounds.checkAttachment(draft, draft.attachments.find(Keys.attachment(space.id(), node)));
             // What joins is dropped; its frames are zeroed once the node that pulls writes to them no longer.
             Drops.writerGone(draft, space);
-            Optional<Attachment> before = draft.attachments.find(key(space, node));
+            Optional<Attachment> before = draft.attachments.find(Keys.attachment(space.id(), node));
             if (before.filter(attachment::equals).isEmpty()) {
-                draft.attachments.put(key(space, node), attachment);
+                draft.attachments.put(Keys.attachment(space.id(), node), attachment);
             }
             if (before.filter(a -> a.incarnation().equals(request.incarnation()))
                     .isEmpty()) {
@@ -144,7 +135,7 @@ public final class Attachments {
             checkUnderstood(space, node, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             checkAllowed(space, node);
-            List<Attachment> others = of(draft, space).stream()
+            List<Attachment> others = draft.attachedTo(space).stream()
                     .filter(other -> !other.node().equals(node))
                     .filter(other -> Fences.awaited(draft, space, other).isEmpty())
                     .toList();
@@ -155,7 +146,7 @@ public final class Attachments {
                         other,
                         "node '%s' took it over from node '%s', which had failed".formatted(node, other.node()));
                 draft.emit(EventKind.SPACE_TAKEN_OVER, Optional.of(other.node()), Optional.of(node), space);
-                Fences.begin(draft, draft.spaces.find(State.idKey(space.id())).orElseThrow(), other);
+                Fences.begin(draft, draft.spaces.find(Keys.id(space.id())).orElseThrow(), other);
             }
             return others;
         });
@@ -213,7 +204,7 @@ public final class Attachments {
     /** Whether a node is attached to a space or has pages of it in its pool. */
     public boolean concerns(Space space, String node) {
         State state = ledger.state();
-        return state.attachments().containsKey(key(space, node))
+        return state.attachments().containsKey(Keys.attachment(space.id(), node))
                 || state.extentsOf(space).stream()
                         .flatMap(Extent::places)
                         .anyMatch(home -> home.node().equals(node));
@@ -261,7 +252,7 @@ public final class Attachments {
                                     + " attach it with force to use it as it is")
                             .formatted(space.name(), torn.at(), torn.reason()));
         }
-        draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
+        draft.spaces.put(Keys.id(space.id()), space.withTorn(Optional.empty()));
         draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
         Drops.keepOne(draft, space);
     }
@@ -285,13 +276,13 @@ public final class Attachments {
             }
             Space space = known.get();
             draft.attachments
-                    .find(key(space, node))
+                    .find(Keys.attachment(space.id(), node))
                     .filter(attachment -> attachment.incarnation().equals(incarnation))
                     .ifPresent(attachment -> {
                         torn.ifPresent(reason -> tear(draft, attachment, reason));
                         seal.ifPresent(mark -> seal(draft, attachment, mark));
                         remove(draft, space, node);
-                        Spaces.finishDeletion(draft, space);
+                        Deletion.finish(draft, space);
                     });
             return id;
         });
@@ -299,7 +290,7 @@ public final class Attachments {
 
     /** The tags of an encrypted space are in another file from now on. */
     private static void seal(Draft draft, Attachment attachment, String mark) {
-        String key = State.idKey(attachment.space());
+        String key = Keys.id(attachment.space());
         draft.spaces
                 .find(key)
                 .filter(space -> attachment.mode() == AttachMode.EXCLUSIVE)
@@ -314,7 +305,7 @@ public final class Attachments {
     /** Marks the space of an exclusive attachment as torn, unless it is torn already. */
     private void tear(Draft draft, Attachment attachment, String reason) {
         if (attachment.mode() == AttachMode.EXCLUSIVE) {
-            String key = State.idKey(attachment.space());
+            String key = Keys.id(attachment.space());
             draft.spaces.find(key).filter(space -> space.torn().isEmpty()).ifPresent(space -> {
                 draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
                 draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
@@ -334,14 +325,14 @@ public final class Attachments {
 
     /** As {@link #depart(Draft, Node, String)}, of one attachment. */
     void depart(Draft draft, Attachment attachment, String how) {
-        Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
+        Space space = draft.spaces.find(Keys.id(attachment.space())).orElseThrow();
         Attachment ended = new Attachment(
                 attachment.space(), attachment.node(), attachment.incarnation(), attachment.mode(), attachment.id());
         if (!ended.equals(attachment)) {
-            draft.attachments.put(key(space, ended.node()), ended);
+            draft.attachments.put(Keys.attachment(space.id(), ended.node()), ended);
         }
         tear(draft, ended, "node '%s' %s while a guest used the space".formatted(ended.node(), how));
-        Fences.begin(draft, draft.spaces.find(State.idKey(space.id())).orElseThrow(), ended);
+        Fences.begin(draft, draft.spaces.find(Keys.id(space.id())).orElseThrow(), ended);
     }
 
     /** The lease of a node ran out: homes cut it off from the spaces that are deleted under its guests. */
@@ -349,7 +340,7 @@ public final class Attachments {
         for (Space space : draft.spaces.values()) {
             if (space.deleting()) {
                 draft.attachments
-                        .find(key(space, node.id()))
+                        .find(Keys.attachment(space.id(), node.id()))
                         .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
                         .ifPresent(attachment -> Fences.begin(draft, space, attachment));
             }
@@ -362,7 +353,7 @@ public final class Attachments {
      * and then detaches; a node that has failed is cut off by the homes.
      */
     static void beginDeletion(Draft draft, Space space, boolean force) {
-        List<Attachment> attached = of(draft, space);
+        List<Attachment> attached = draft.attachedTo(space);
         String alone = attached.stream()
                 .filter(a -> a.mode() == AttachMode.EXCLUSIVE)
                 .filter(a -> Fences.awaited(draft, space, a).isEmpty())

@@ -61,14 +61,14 @@ record Audience(boolean everyone, Set<String> nodes, Optional<String> about) {
         Set<String> nodes = new HashSet<>();
         event.node().ifPresent(nodes::add);
         event.peer().ifPresent(nodes::add);
-        String key = State.idKey(event.spaceId().getAsLong());
+        String key = Keys.id(event.spaceId().getAsLong());
         addOf(before, key, nodes);
         addOf(after, key, nodes);
         return new Audience(false, nodes, Optional.empty());
     }
 
     private static void addOf(State state, String key, Set<String> nodes) {
-        for (Attachment attachment : State.under(state.attachments(), key).values()) {
+        for (Attachment attachment : Keys.under(state.attachments(), key).values()) {
             nodes.add(attachment.node());
         }
         Optional.ofNullable(state.extents().get(key)).ifPresent(extents -> {

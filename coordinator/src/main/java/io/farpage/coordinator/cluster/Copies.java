@@ -66,7 +66,7 @@ public final class Copies {
     /** The nodes that can be the one that copies. */
     private static Stream<String> copiers(Draft draft, Space space, Extent extent) {
         return Stream.concat(
-                Attachments.of(draft, space).stream().map(attachment -> attachment.node()),
+                draft.attachedTo(space).stream().map(attachment -> attachment.node()),
                 extent.joining().stream().map(home -> home.node()));
     }
 }

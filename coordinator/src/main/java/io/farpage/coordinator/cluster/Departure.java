@@ -34,7 +34,7 @@ final class Departure {
         attachments.depart(draft, node, how);
         draft.withdraw(node.id());
         for (Release release : draft.releases.under(node.id() + "/")) {
-            draft.releases.remove(Spaces.releaseKey(node.id(), release.id()));
+            draft.releases.remove(Keys.release(node.id(), release.id()));
         }
     }
 

@@ -5,9 +5,12 @@ import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.store.Change;
@@ -91,8 +94,9 @@ final class Draft {
 
     private void onRelease(String key, Optional<Release> before, Optional<Release> after) {
         released = released.with(
-                before.map(release -> Spaces.range(key, release)).stream().toList(),
-                after.map(release -> Spaces.range(key, release)).stream().toList());
+                before.map(release -> PoolRanges.Range.of(key, release)).stream()
+                        .toList(),
+                after.map(release -> PoolRanges.Range.of(key, release)).stream().toList());
     }
 
     /** The ranges of pools that extents have. */
@@ -170,16 +174,16 @@ final class Draft {
 
     void putEndpoint(Endpoint endpoint) {
         removeEndpoint(endpoint.node(), endpoint.peer());
-        endpoints.put(Links.key(endpoint.node(), endpoint.peer()), endpoint);
-        offers.put(Links.key(endpoint.peer(), endpoint.node()), endpoint);
+        endpoints.put(Keys.endpoint(endpoint.node(), endpoint.peer()), endpoint);
+        offers.put(Keys.endpoint(endpoint.peer(), endpoint.node()), endpoint);
         entries += endpoint.entries().size();
     }
 
     boolean removeEndpoint(String node, String peer) {
-        Optional<Endpoint> known = endpoints.find(Links.key(node, peer));
+        Optional<Endpoint> known = endpoints.find(Keys.endpoint(node, peer));
         known.ifPresent(endpoint -> {
-            endpoints.remove(Links.key(node, peer));
-            offers.remove(Links.key(peer, node));
+            endpoints.remove(Keys.endpoint(node, peer));
+            offers.remove(Keys.endpoint(peer, node));
             entries -= endpoint.entries().size();
         });
         return known.isPresent();
@@ -226,6 +230,48 @@ final class Draft {
         return nodes.find(id).orElseThrow(() -> unknownNode(id));
     }
 
+    /**
+     * Makes a node zero the frames of a copy, unless they are gone. Returns the node that must be notified.
+     *
+     * @param deleted whether the whole space is deleted
+     */
+    Optional<String> release(Space space, Extent extent, ExtentHome place, boolean deleted) {
+        boolean isCurrent = nodes.find(place.node())
+                .filter(known -> known.poolId().equals(place.incarnation()))
+                .isPresent();
+        if (!isCurrent) {
+            return Optional.empty();
+        }
+        long id = newId();
+        long length = extent.count() * space.pageSize();
+        releases.put(
+                Keys.release(place.node(), id),
+                new Release(id, space.id(), place.incarnation(), place.offset(), length, deleted));
+        return Optional.of(place.node());
+    }
+
+    /** Whether a lease has run out. */
+    boolean isFailed(String node) {
+        return nodes.find(node)
+                .filter(known -> known.status() == NodeStatus.FAILED)
+                .isPresent();
+    }
+
+    /** Whether a node is to be emptied. */
+    boolean isDraining(String node) {
+        return drains.find(node).isPresent();
+    }
+
+    /** Whether a node may get new extents. */
+    boolean isUsable(Node node) {
+        return node.status() == NodeStatus.ACTIVE && node.pool().exportedBytes() > 0 && !isDraining(node.id());
+    }
+
+    /** The attachments of a space. */
+    List<Attachment> attachedTo(Space space) {
+        return List.copyOf(attachments.under(Keys.id(space.id()) + "/"));
+    }
+
     /** The spaces that a node has pages of, or frames of a dropped copy; lost ones included. */
     List<Space> hostedBy(String node) {
         return extents.keysWith(node).stream()
@@ -242,7 +288,7 @@ final class Draft {
 
     /** A space by id or name. */
     Space requireSpace(String idOrName) {
-        return findSpace(idOrName).orElseThrow(() -> Spaces.missing(nextId, idOrName));
+        return findSpace(idOrName).orElseThrow(() -> State.missing(nextId, idOrName));
     }
 
     /** A space by id or name, if there is one. */

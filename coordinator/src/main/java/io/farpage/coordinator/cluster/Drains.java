@@ -27,15 +27,11 @@ public final class Drains {
         this.copies = copies;
     }
 
-    static boolean isDraining(Draft draft, String node) {
-        return draft.drains.find(node).isPresent();
-    }
-
     /** Begins to drain a node; does nothing if that has begun. */
     public Drain begin(String node) {
         ledger.change(draft -> {
             draft.requireNode(node);
-            if (!isDraining(draft, node)) {
+            if (!draft.isDraining(node)) {
                 draft.drains.put(node, new State.Draining(false));
                 draft.emit(EventKind.DRAIN_CHANGED, node);
             }
@@ -81,12 +77,12 @@ public final class Drains {
         if (extents == 0 && bytes > 0) {
             reasons.add("%d bytes are being zeroed".formatted(bytes));
         }
-        if (!isDraining(view, id)) {
+        if (!view.isDraining(id)) {
             reasons.addFirst("the node is not being drained; coordinator drain %s begins that".formatted(id));
         }
         return new Drain(
                 id,
-                isDraining(view, id) && bytes == 0,
+                view.isDraining(id) && bytes == 0,
                 extents,
                 bytes,
                 OptionalLong.of(Math.max(0, bytes - left)),
@@ -151,7 +147,7 @@ public final class Drains {
     }
 
     private static String attachedWithout(Draft draft, Space space) {
-        List<Attachment> attached = Attachments.of(draft, space);
+        List<Attachment> attached = draft.attachedTo(space);
         Attachment one = attached.getFirst();
         return switch (one.mode()) {
             case SHARED ->
@@ -173,7 +169,7 @@ public final class Drains {
     /** Emits one event for each draining node when its pool becomes empty. */
     static void tell(Draft draft) {
         List<Node> draining = draft.nodes.values().stream()
-                .filter(node -> isDraining(draft, node.id()) && node.status() != NodeStatus.FAILED)
+                .filter(node -> draft.isDraining(node.id()) && node.status() != NodeStatus.FAILED)
                 .toList();
         for (Node node : draining) {
             boolean told = draft.drains.find(node.id()).orElseThrow().told();

@@ -48,7 +48,7 @@ public final class Drops {
 
     /** Refuses a node whose own lease has run out: its homes may have given it up, rather than have failed. */
     private static void requireRunning(Draft draft, String node) {
-        if (Fences.isFailed(draft, node)) {
+        if (draft.isFailed(node)) {
             throw ProblemException.conflict(
                     "lease-expired",
                     ("the lease of node '%s' has run out, so what it says of other nodes does not count; renew the"
@@ -90,7 +90,7 @@ public final class Drops {
     }
 
     private static ExtentHome kept(Draft draft, Extent extent) {
-        return Collections.min(extent.homes(), Comparator.comparing(home -> Fences.isFailed(draft, home.node())));
+        return Collections.min(extent.homes(), Comparator.comparing(home -> draft.isFailed(home.node())));
     }
 
     private static List<ExtentCommand> dropAllBut(ExtentHome kept, Extent extent) {
@@ -123,7 +123,7 @@ public final class Drops {
      * was cut off.
      */
     static void writerGone(Draft draft, Space space) {
-        if (Attachments.of(draft, space).isEmpty()) {
+        if (draft.attachedTo(space).isEmpty()) {
             draft.extents.change(space, Drops::endAll);
         }
     }
@@ -143,7 +143,7 @@ public final class Drops {
         Space space = draft.requireSpace(idOrName);
         draft.requireNode(node, incarnation);
         Attachment attachment = draft.attachments
-                .find(Attachments.key(space, node))
+                .find(Keys.attachment(space.id(), node))
                 .filter(held -> held.incarnation().equals(incarnation) && held.mode() == AttachMode.EXCLUSIVE)
                 .orElseThrow(() -> ProblemException.conflict(
                         "not-attached",

@@ -44,7 +44,12 @@ final class ExtentTable {
 
     /** As {@link #of(Space)}, by id. */
     List<Extent> of(long space) {
-        return rows.find(State.idKey(space)).map(State.Extents::list).orElse(List.of());
+        return rows.find(Keys.id(space)).map(State.Extents::list).orElse(List.of());
+    }
+
+    /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
+    Set<String> homes(Space space) {
+        return rows.find(Keys.id(space.id())).map(State.Extents::homes).orElse(Set.of());
     }
 
     Collection<State.Extents> rows() {
@@ -53,7 +58,7 @@ final class ExtentTable {
 
     /** Whether a space has the same extents as in a state. A row that no change has touched is equal at once. */
     boolean isAsIn(State state, Space space) {
-        String key = State.idKey(space.id());
+        String key = Keys.id(space.id());
         return rows.find(key).equals(Optional.ofNullable(state.extents().get(key)));
     }
 
@@ -67,7 +72,7 @@ final class ExtentTable {
     }
 
     void remove(Space space) {
-        rows.remove(State.idKey(space.id()));
+        rows.remove(Keys.id(space.id()));
     }
 
     /**
@@ -92,11 +97,11 @@ final class ExtentTable {
     }
 
     private static Change row(String space, Extent extent, Optional<String> row) {
-        return new Change(Table.EXTENTS, State.extentKey(space, extent), row);
+        return new Change(Table.EXTENTS, Keys.extent(space, extent), row);
     }
 
     private void put(Space space, List<Extent> extents) {
-        rows.put(State.idKey(space.id()), new State.Extents(space.pageSize(), extents));
+        rows.put(Keys.id(space.id()), new State.Extents(space.pageSize(), extents));
     }
 
     /**
@@ -141,7 +146,7 @@ final class ExtentTable {
         }
         put(space, after);
         if (isAnyLost) {
-            String key = State.idKey(space.id());
+            String key = Keys.id(space.id());
             draft.spaces.find(key).ifPresent(now -> draft.spaces.put(key, now.withState(ExtentState.LOST)));
         }
         EventKind kind = isAnyLost ? EventKind.EXTENTS_LOST : EventKind.HOMES_CHANGED;
@@ -153,7 +158,7 @@ final class ExtentTable {
         return before.droppedHomes().stream()
                 .filter(former -> !after.droppedHomes().contains(former))
                 .map(DroppedHome::home)
-                .flatMap(place -> Spaces.release(draft, space, before, place, false).stream())
+                .flatMap(place -> draft.release(space, before, place, false).stream())
                 .toList();
     }
 

@@ -65,7 +65,7 @@ final class FailedJoins {
 
     /** The nodes that are not chosen for a space. */
     Set<String> of(Space space) {
-        String key = State.idKey(space.id());
+        String key = Keys.id(space.id());
         return failedAt.keySet().stream()
                 .filter(join -> join.space().equals(key))
                 .map(Join::node)

@@ -10,7 +10,6 @@ import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.util.Collection;
@@ -31,24 +30,6 @@ final class Fences {
 
     private Fences() {}
 
-    static String key(Fence fence) {
-        return "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), State.idKey(fence.space()));
-    }
-
-    /** By which the fences of an incarnation are found. */
-    private static String word(String node, Incarnation incarnation) {
-        return node + "/" + incarnation;
-    }
-
-    /** By which the index finds a fence. */
-    static String word(Fence fence) {
-        return word(fence.node(), fence.incarnation(), fence.space());
-    }
-
-    private static String word(String node, Incarnation incarnation, long space) {
-        return word(node, incarnation) + "/" + State.idKey(space);
-    }
-
     private static List<Fence> under(Draft draft, String word) {
         return draft.fences.keysWith(word).stream()
                 .flatMap(key -> draft.fences.find(key).stream())
@@ -60,9 +41,9 @@ final class Fences {
         for (Fence fence : draft.fences.under(home + "/")) {
             if (!fence.acknowledged() && fenced.contains(new HostedAck.Fenced(fence.node(), fence.incarnation()))) {
                 if (isRegistered(draft, fence)) {
-                    draft.fences.put(key(fence), fence.withAcknowledged(true));
+                    draft.fences.put(Keys.fence(fence), fence.withAcknowledged(true));
                 } else {
-                    draft.fences.remove(key(fence));
+                    draft.fences.remove(Keys.fence(fence));
                 }
                 complete(draft, fence);
             }
@@ -106,8 +87,8 @@ final class Fences {
     }
 
     private static void put(Draft draft, Fence fence) {
-        if (draft.fences.find(key(fence)).isEmpty()) {
-            draft.fences.put(key(fence), fence);
+        if (draft.fences.find(Keys.fence(fence)).isEmpty()) {
+            draft.fences.put(Keys.fence(fence), fence);
             draft.emit(EventKind.FENCES_CHANGED, fence.home());
         }
     }
@@ -125,7 +106,7 @@ final class Fences {
     }
 
     private static Collection<Fence> of(Draft draft, Space space, String node, Incarnation incarnation) {
-        return under(draft, word(node, incarnation, space.id()));
+        return under(draft, Keys.cutOff(node, incarnation, space.id()));
     }
 
     /** Refuses an incarnation that the homes of a space cut off, until it has detached. */
@@ -142,9 +123,9 @@ final class Fences {
     /** Ends the attachment of a fence, or passes it to the heir, once no home is awaited. */
     private static void complete(Draft draft, Fence fence) {
         draft.spaces
-                .find(State.idKey(fence.space()))
+                .find(Keys.id(fence.space()))
                 .ifPresent(space -> draft.attachments
-                        .find(Attachments.key(space, fence.node()))
+                        .find(Keys.attachment(space.id(), fence.node()))
                         .filter(attachment -> attachment.incarnation().equals(fence.incarnation()))
                         .ifPresent(attachment -> end(draft, space, attachment)));
     }
@@ -159,7 +140,7 @@ final class Fences {
             return;
         }
         Attachments.remove(draft, space, attachment.node());
-        Spaces.finishDeletion(draft, space);
+        Deletion.finish(draft, space);
     }
 
     /**
@@ -173,8 +154,8 @@ final class Fences {
      */
     private static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
         if (space.deleting()
-                || !awaited.stream().allMatch(home -> isFailed(draft, home))
-                || !Attachments.of(draft, space).stream().allMatch(each -> isCutOff(draft, space, each))) {
+                || !awaited.stream().allMatch(home -> draft.isFailed(home))
+                || !draft.attachedTo(space).stream().allMatch(each -> isCutOff(draft, space, each))) {
             return false;
         }
         for (Extent extent : draft.extents.of(space)) {
@@ -195,14 +176,7 @@ final class Fences {
     private static boolean hasAnother(Draft draft, Extent extent, Collection<String> than) {
         return extent.homes().stream()
                 .map(ExtentHome::node)
-                .anyMatch(home -> !than.contains(home) && !isFailed(draft, home));
-    }
-
-    static boolean isFailed(Draft draft, String home) {
-        return draft.nodes
-                .find(home)
-                .filter(node -> node.status() == NodeStatus.FAILED)
-                .isPresent();
+                .anyMatch(home -> !than.contains(home) && !draft.isFailed(home));
     }
 
     /**
@@ -225,9 +199,9 @@ final class Fences {
      * @return whether there was a fence
      */
     static boolean lift(Draft draft, long space, String node, Incarnation incarnation) {
-        List<Fence> lifted = under(draft, word(node, incarnation, space));
+        List<Fence> lifted = under(draft, Keys.cutOff(node, incarnation, space));
         for (Fence fence : lifted) {
-            draft.fences.remove(key(fence));
+            draft.fences.remove(Keys.fence(fence));
             draft.emit(EventKind.FENCES_CHANGED, fence.home());
         }
         return !lifted.isEmpty();
@@ -239,7 +213,7 @@ final class Fences {
      */
     static void depart(Draft draft, Node gone) {
         for (Fence fence : draft.fences.under(gone.id() + "/")) {
-            draft.fences.remove(key(fence));
+            draft.fences.remove(Keys.fence(fence));
             complete(draft, fence);
         }
         endAcknowledged(draft, gone);
@@ -253,11 +227,11 @@ final class Fences {
     static void handOver(Draft draft, Node before, Node now) {
         for (Fence fence : draft.fences.under(before.id() + "/")) {
             if (fence.isOf(before.id(), before.incarnation())) {
-                draft.fences.remove(key(fence));
+                draft.fences.remove(Keys.fence(fence));
                 complete(draft, fence);
             } else {
                 draft.fences.put(
-                        key(fence),
+                        Keys.fence(fence),
                         new Fence(
                                 fence.home(),
                                 now.incarnation(),
@@ -272,9 +246,9 @@ final class Fences {
 
     /** An incarnation that was cut off cannot come back: the fences that were acknowledged end. */
     static void endAcknowledged(Draft draft, Node gone) {
-        for (Fence fence : under(draft, word(gone.id(), gone.incarnation()))) {
+        for (Fence fence : under(draft, Keys.cutOff(gone.id(), gone.incarnation()))) {
             if (fence.acknowledged()) {
-                draft.fences.remove(key(fence));
+                draft.fences.remove(Keys.fence(fence));
             }
         }
     }

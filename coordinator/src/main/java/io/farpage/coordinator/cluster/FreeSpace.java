@@ -41,7 +41,7 @@ final class FreeSpace {
         Range range = Range.of(place, bytes);
         return draft.nodes
                         .find(place.node())
-                        .filter(node -> node.poolId().equals(place.incarnation()) && Rooms.isUsable(draft, node))
+                        .filter(node -> node.poolId().equals(place.incarnation()) && draft.isUsable(node))
                         .isPresent()
                 && draft.used().of(range.pool()).isFree(range)
                 && draft.released().of(range.pool()).isFree(range);

@@ -66,9 +66,9 @@ public final class Grants {
             draft.requireNode(home, said.homeIncarnation());
             draft.requireNode(node, said.incarnation());
             Space known = draft.spaces
-                    .find(State.idKey(space))
+                    .find(Keys.id(space))
                     .orElseThrow(() -> ProblemException.notFound("there is no space with id %d".formatted(space)));
-            if (!Hosting.homes(draft, known).contains(home)) {
+            if (!draft.extents.homes(known).contains(home)) {
                 throw ProblemException.conflict(
                         "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));
             }
@@ -84,7 +84,7 @@ public final class Grants {
                     said.sealed());
             if (key.pull().isPresent()) {
                 requirePull(draft, known, key);
-            } else if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
+            } else if (!isAttached(draft.attachments.find(Keys.attachment(known.id(), node)), grant)) {
                 throw ProblemException.conflict(
                         "not-attached",
                         "incarnation %s of node '%s' is not attached to space '%s' (id %d) by the attachment with id %d"
@@ -164,10 +164,10 @@ public final class Grants {
         return isRegistered(draft, grant.home(), grant.homeIncarnation())
                 && isRegistered(draft, grant.node(), grant.incarnation())
                 && draft.spaces
-                        .find(State.idKey(grant.space()))
+                        .find(Keys.id(grant.space()))
                         .filter(space -> key.pull().isPresent()
                                 ? isPulled(draft, space, key)
-                                : isAttached(draft.attachments.find(Attachments.key(space, grant.node())), grant))
+                                : isAttached(draft.attachments.find(Keys.attachment(space.id(), grant.node())), grant))
                         .isPresent();
     }
 

@@ -1,8 +1,6 @@
 package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Attachment;
-import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
@@ -19,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
@@ -66,7 +63,7 @@ public final class Hosting {
                 .map(space -> new SpaceExtents(space, now.revision(), draft.extents.of(space)))
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
-                .flatMap(each -> Attachments.of(draft, each.space()).stream())
+                .flatMap(each -> draft.attachedTo(each.space()).stream())
                 .map(a -> HostedAttachment.of(a, granted(draft, node, a)))
                 .toList();
         List<HostedPull> pulls = spaces.stream()
@@ -98,26 +95,10 @@ public final class Hosting {
                 .orElse(0L);
     }
 
-    private static Set<String> homes(State state, Space space) {
-        return homes(state.extentsOf(space));
-    }
-
-    /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
-    static Set<String> homes(Draft draft, Space space) {
-        return homes(draft.extents.of(space));
-    }
-
-    static Set<String> homes(List<Extent> extents) {
-        Set<String> homes = new TreeSet<>();
-        extents.forEach(extent -> extent.places().map(ExtentHome::node).forEach(homes::add));
-        return homes;
-    }
-
     /** The homes of a space, if there is one of that id or name, without one node. */
     public Set<String> homesBeside(String idOrName, String node) {
         State state = ledger.state();
-        Set<String> homes =
-                state.space(idOrName).map(space -> homes(state, space)).orElse(Set.of());
+        Set<String> homes = state.space(idOrName).map(state::homesOf).orElse(Set.of());
         return homes.stream().filter(home -> !home.equals(node)).collect(Collectors.toSet());
     }
 
@@ -182,7 +163,7 @@ public final class Hosting {
         lock.lock();
         try {
             created.putIfAbsent(space.id(), ledger.revision());
-            created.keySet().removeIf(id -> !ledger.state().spaces().containsKey(State.idKey(id)));
+            created.keySet().removeIf(id -> !ledger.state().spaces().containsKey(Keys.id(id)));
         } finally {
             lock.unlock();
         }
@@ -215,7 +196,7 @@ public final class Hosting {
 
     private boolean anyLags(Space space, long revision) {
         State state = ledger.state();
-        return homes(state, space).stream()
+        return state.homesOf(space).stream()
                 .flatMap(id -> Optional.ofNullable(state.nodes().get(id)).stream())
                 .filter(node -> node.status() != NodeStatus.FAILED)
                 .anyMatch(node -> Optional.ofNullable(known.get(node.id()))

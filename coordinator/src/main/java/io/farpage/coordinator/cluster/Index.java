@@ -52,13 +52,13 @@ record Index<V>(Function<V, Set<String>> words, PSortedMap<String, String> keys)
 
     /** The words that begin with these parts, in their order. Keys of rows have one part. */
     Set<String> words(String beginning) {
-        return State.under(keys, beginning).keySet().stream()
+        return Keys.under(keys, beginning).keySet().stream()
                 .map(key -> key.substring(0, key.lastIndexOf('/')))
                 .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     /** The keys of the rows that have a word, or one that begins with these parts, in their order. */
     Collection<String> under(String word) {
-        return List.copyOf(State.under(keys, word).values());
+        return List.copyOf(Keys.under(keys, word).values());
     }
 }

@@ -21,10 +21,6 @@ public final class Links {
         this.ledger = ledger;
     }
 
-    static String key(String node, String other) {
-        return node + "/" + other;
-    }
-
     /** Publishes an endpoint. Publishing the same endpoint again changes nothing and emits no event. */
     public Endpoint publish(String node, String peer, EndpointRequest said) {
         if (node.equals(peer)) {
@@ -33,7 +29,7 @@ public final class Links {
         return ledger.change(draft -> {
             draft.requireNode(node, said.incarnation());
             draft.requireNode(peer, said.peerIncarnation());
-            Optional<Endpoint> known = draft.endpoints.find(key(node, peer));
+            Optional<Endpoint> known = draft.endpoints.find(Keys.endpoint(node, peer));
             if (known.isPresent()
                     && known.get().equals(endpoint(node, peer, said, known.get().index()))) {
                 return known.get();
@@ -76,7 +72,7 @@ public final class Links {
         State state = ledger.state();
         requireKnown(state, node);
         requireKnown(state, peer);
-        return Optional.ofNullable(state.endpoints().get(key(node, peer)))
+        return Optional.ofNullable(state.endpoints().get(Keys.endpoint(node, peer)))
                 .orElseThrow(() -> ProblemException.notFound(
                         "node '%s' has published no endpoint toward '%s'".formatted(node, peer)));
     }
@@ -85,14 +81,14 @@ public final class Links {
     public List<Endpoint> endpoints(String node) {
         State state = ledger.state();
         requireKnown(state, node);
-        return List.copyOf(State.under(state.endpoints(), node).values());
+        return List.copyOf(Keys.under(state.endpoints(), node).values());
     }
 
     /** All endpoints that other nodes have published toward a node. */
     public List<Endpoint> offers(String node) {
         State state = ledger.state();
         requireKnown(state, node);
-        return List.copyOf(State.under(state.soft().offers(), node).values());
+        return List.copyOf(Keys.under(state.soft().offers(), node).values());
     }
 
     /** Checks that nodes are registered, before the body of the request is read. */

@@ -105,7 +105,7 @@ public final class Moves {
     }
 
     private static Optional<Extent> extentOf(State state, Move move) {
-        return Optional.ofNullable(state.extents().get(State.idKey(move.space()))).stream()
+        return Optional.ofNullable(state.extents().get(Keys.id(move.space()))).stream()
                 .flatMap(extents -> extents.list().stream())
                 .filter(extent -> move.isOf(move.space(), extent))
                 .findFirst();

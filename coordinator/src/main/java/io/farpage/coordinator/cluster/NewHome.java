@@ -97,7 +97,7 @@ final class NewHome {
         Set<String> used = used();
         Set<String> domains = domains();
         return rooms.all().stream()
-                .filter(room -> Rooms.isUsable(draft, room.node()))
+                .filter(room -> draft.isUsable(room.node()))
                 .filter(room -> !used.contains(room.node().id())
                         && !domains.contains(room.node().failureDomain()));
     }

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Release;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,6 +39,16 @@ record PoolRanges(PMap<Pool, Used> pools) {
     record Range(Pool pool, long offset, long bytes) {
         static Range of(ExtentHome place, long bytes) {
             return new Range(new Pool(place.node(), place.incarnation()), place.offset(), bytes);
+        }
+
+        /**
+         * What a release has of a pool.
+         *
+         * @param key of its row
+         */
+        static Range of(String key, Release release) {
+            String node = key.substring(0, key.indexOf('/'));
+            return new Range(new Pool(node, release.incarnation()), release.offset(), release.length());
         }
 
         long end() {

@@ -37,7 +37,7 @@ final class Pulls {
 
     /** Whether no node can write to a space, or is being cut off from it. */
     static boolean isUnattended(Draft draft, Space space) {
-        return !space.deleting() && Attachments.of(draft, space).isEmpty();
+        return !space.deleting() && draft.attachedTo(space).isEmpty();
     }
 
     /** All pulls of a space that are under way. */
@@ -94,7 +94,7 @@ final class Pulls {
 
     /** Whether the node that pulls an extent can no longer do so, or is marked for draining itself. */
     static boolean isDead(Draft draft, ExtentHome joining) {
-        return owner(draft, joining).filter(node -> Rooms.isUsable(draft, node)).isEmpty();
+        return owner(draft, joining).filter(node -> draft.isUsable(node)).isEmpty();
     }
 
     /**

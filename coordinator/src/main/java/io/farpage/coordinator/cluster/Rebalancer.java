@@ -136,7 +136,7 @@ public final class Rebalancer {
 
     private static Balance.Host host(Draft view, Node node, long held, long used) {
         long bytes = node.pool().exportedBytes();
-        boolean takes = node.status() == NodeStatus.ACTIVE && bytes > 0 && !Drains.isDraining(view, node.id());
+        boolean takes = node.status() == NodeStatus.ACTIVE && bytes > 0 && !view.isDraining(node.id());
         return new Balance.Host(node.id(), node.failureDomain(), bytes, bytes - held, used, takes);
     }
 

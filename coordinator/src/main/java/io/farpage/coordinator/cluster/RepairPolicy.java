@@ -168,14 +168,14 @@ final class RepairPolicy {
         Optional<String> domain = domain(draft, extent.joining().get());
         return extent.state() == ExtentState.LOST
                 || (isPulling(extent) && Pulls.isDead(draft, extent.joining().get()))
-                || (Fences.isFailed(draft, extent.joining().get().node()) && replacesOneAlive(draft, space, extent))
+                || (draft.isFailed(extent.joining().get().node()) && replacesOneAlive(draft, space, extent))
                 || (Pulls.isUnattended(draft, space) && Pulls.isAwaited(extent))
                 || staying.size() >= space.copies()
                 || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
     }
 
     private boolean replacesOneAlive(Draft draft, Space space, Extent extent) {
-        return replaced(draft, space, extent).stream().anyMatch(home -> !Fences.isFailed(draft, home.node()));
+        return replaced(draft, space, extent).stream().anyMatch(home -> !draft.isFailed(home.node()));
     }
 
     /** Whether a home joins that lacks pages. */
@@ -226,7 +226,7 @@ final class RepairPolicy {
     }
 
     private static boolean stays(Draft draft, ExtentHome home) {
-        return !Drains.isDraining(draft, home.node())
+        return !draft.isDraining(home.node())
                 && draft.nodes
                         .find(home.node())
                         .filter(node -> node.status() != NodeStatus.FAILED)
@@ -235,9 +235,9 @@ final class RepairPolicy {
 
     /** The only node that writes to a space, if one is attached so and its lease runs. */
     static Optional<Attachment> writer(Draft draft, Space space) {
-        return Attachments.of(draft, space).stream()
+        return draft.attachedTo(space).stream()
                 .filter(Attachment::mayRepair)
-                .filter(attachment -> !Fences.isFailed(draft, attachment.node()))
+                .filter(attachment -> !draft.isFailed(attachment.node()))
                 .filter(attachment -> Fences.awaited(draft, space, attachment).isEmpty())
                 .findFirst();
     }
@@ -251,7 +251,7 @@ final class RepairPolicy {
         List<ExtentHome> staying = staying(draft, space, extent);
         return extent.homes().stream()
                 .filter(home -> !staying.contains(home))
-                .sorted(Comparator.comparing(home -> !Fences.isFailed(draft, home.node())))
+                .sorted(Comparator.comparing(home -> !draft.isFailed(home.node())))
                 .limit(Math.max(0, spare))
                 .toList();
     }

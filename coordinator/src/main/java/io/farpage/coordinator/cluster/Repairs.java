@@ -99,7 +99,7 @@ public final class Repairs {
         failed.observe(now, outstanding.observe(now));
         absences.observe(now);
         moves.follow(now);
-        moves.all().forEach(move -> outstanding.add(State.idKey(move.space())));
+        moves.all().forEach(move -> outstanding.add(Keys.id(move.space())));
         return plan(now).map(plan -> ledger.change(draft -> apply(draft, plan))).orElse(0);
     }
 
@@ -157,7 +157,7 @@ public final class Repairs {
 
     private static boolean isCurrent(Draft draft, SpacePlan plan) {
         Space space = plan.space();
-        return draft.spaces.find(State.idKey(space.id())).filter(space::equals).isPresent()
+        return draft.spaces.find(Keys.id(space.id())).filter(space::equals).isPresent()
                 && draft.extents.of(space).equals(plan.before())
                 && (plan.writer().isEmpty()
                         ? Pulls.isUnattended(draft, space)

@@ -1,8 +1,6 @@
 package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeStatus;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -49,13 +47,6 @@ final class Rooms {
     /** Takes a place that {@link NewHome} has chosen. */
     void take(ExtentHome home, long bytes) {
         Objects.requireNonNull(rooms().get(home.node())).take(home.offset(), bytes);
-    }
-
-    /** Whether a node may get new extents. */
-    static boolean isUsable(Draft draft, Node node) {
-        return node.status() == NodeStatus.ACTIVE
-                && node.pool().exportedBytes() > 0
-                && !Drains.isDraining(draft, node.id());
     }
 
     /** There was no place for what has these needs. More is taken and nothing given back, so there will be none. */

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PageInfo;
-import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -17,13 +16,9 @@ import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Spaces, their extents, and the room that they take in the nodes' pools. Thread-safe. */
@@ -46,10 +41,6 @@ public final class Spaces {
         this.divides = divides;
     }
 
-    static String releaseKey(String node, long id) {
-        return node + "/" + State.idKey(id);
-    }
-
     /** All spaces. */
     public List<Space> all() {
         return List.copyOf(ledger.state().spaces().values());
@@ -61,15 +52,7 @@ public final class Spaces {
     }
 
     static Space require(State state, String idOrName) {
-        return state.space(idOrName).orElseThrow(() -> missing(state.nextId(), idOrName));
-    }
-
-    /** Ids are given away in ascending order, so a space whose id was given away and that is not known was deleted. */
-    static ProblemException missing(long nextId, String idOrName) {
-        OptionalLong id = Space.idOf(idOrName);
-        return id.isPresent() && id.getAsLong() > 0 && id.getAsLong() < nextId
-                ? new ProblemException(404, Space.DELETED, "space %s was deleted".formatted(idOrName))
-                : ProblemException.notFound("there is no space '%s'".formatted(idOrName));
+        return state.space(idOrName).orElseThrow(() -> State.missing(state.nextId(), idOrName));
     }
 
     /** Where the pages of a space live. */
@@ -120,7 +103,7 @@ public final class Spaces {
                     .withNodes(request.nodes())
                     .withReplicas(copies)
                     .withCreation(creation);
-            draft.spaces.put(State.idKey(id), space);
+            draft.spaces.put(Keys.id(id), space);
             draft.extents.create(space, extents);
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
@@ -166,7 +149,7 @@ public final class Spaces {
             Bounds.checkAllowed(
                     draft, before.id(), nodes.nodes().map(List::size).orElse(0));
             Space after = before.withNodes(nodes.nodes());
-            draft.spaces.put(State.idKey(after.id()), after);
+            draft.spaces.put(Keys.id(after.id()), after);
             draft.emit(EventKind.SPACE_ALLOWED, Optional.empty(), after);
             return after;
         });
@@ -179,7 +162,7 @@ public final class Spaces {
                     .toList();
         }
         return draft.nodes.values().stream()
-                .filter(node -> node.status() == NodeStatus.ACTIVE && !Drains.isDraining(draft, node.id()))
+                .filter(node -> node.status() == NodeStatus.ACTIVE && !draft.isDraining(node.id()))
                 .map(node -> FreeSpace.of(node, draft))
                 .sorted(Comparator.comparingLong(FreeSpace::freeBytes)
                         .reversed()
@@ -196,7 +179,7 @@ public final class Spaces {
             throw new ProblemException(
                     422, "home-not-active", "homes: node '%s' is %s, not active".formatted(id, node.status()));
         }
-        if (Drains.isDraining(draft, id)) {
+        if (draft.isDraining(id)) {
             throw new ProblemException(
                     422,
                     "home-draining",
@@ -245,66 +228,14 @@ public final class Spaces {
     public void delete(String idOrName, boolean force) {
         Space deleted = ledger.change(draft -> {
             Space space = draft.requireSpace(idOrName);
-            draft.spaces.put(State.idKey(space.id()), space.withDeleting());
+            draft.spaces.put(Keys.id(space.id()), space.withDeleting());
             if (!space.deleting() || force) {
                 Attachments.beginDeletion(draft, space.withDeleting(), force);
             }
-            finishDeletion(draft, space.withDeleting());
+            Deletion.finish(draft, space.withDeleting());
             return space;
         });
         heat.forget(deleted.id());
-    }
-
-    /** Removes a space that is being deleted if no node is attached to it. */
-    static void finishDeletion(Draft draft, Space space) {
-        String key = State.idKey(space.id());
-        boolean deleting = draft.spaces.find(key).filter(Space::deleting).isPresent();
-        if (!deleting || !Attachments.of(draft, space).isEmpty()) {
-            return;
-        }
-        Set<String> homes = new LinkedHashSet<>();
-        for (Extent extent : draft.extents.of(space)) {
-            homes.addAll(release(draft, space, extent));
-        }
-        draft.spaces.remove(key);
-        draft.extents.remove(space);
-        draft.emit(EventKind.SPACE_DELETED, Optional.empty(), space);
-        homes.forEach(home -> draft.emit(EventKind.RELEASES_PENDING, home));
-    }
-
-    private static List<String> release(Draft draft, Space space, Extent extent) {
-        List<String> nodes = new ArrayList<>();
-        extent.places()
-                .forEach(place -> release(draft, space, extent, place, true).ifPresent(nodes::add));
-        return nodes;
-    }
-
-    /**
-     * Makes a node zero the frames of a copy, unless they are gone. Returns the node that must be notified.
-     *
-     * @param deleted whether the whole space is deleted
-     */
-    static Optional<String> release(Draft draft, Space space, Extent extent, ExtentHome place, boolean deleted) {
-        boolean isCurrent = draft.nodes
-                .find(place.node())
-                .filter(known -> known.poolId().equals(place.incarnation()))
-                .isPresent();
-        if (!isCurrent) {
-            return Optional.empty();
-        }
-        long id = draft.newId();
-        long length = extent.count() * space.pageSize();
-        draft.releases.put(
-                releaseKey(place.node(), id),
-                new Release(id, space.id(), place.incarnation(), place.offset(), length, deleted));
-        return Optional.of(place.node());
-    }
-
-    /** What a release has of a pool. */
-    static PoolRanges.Range range(String key, Release release) {
-        String node = key.substring(0, key.indexOf('/'));
-        return new PoolRanges.Range(
-                new PoolRanges.Pool(node, release.incarnation()), release.offset(), release.length());
     }
 
     /**
@@ -313,7 +244,7 @@ public final class Spaces {
      */
     static void acknowledge(Draft draft, String node, List<Long> zeroed) {
         for (long id : zeroed) {
-            String key = releaseKey(node, id);
+            String key = Keys.release(node, id);
             draft.releases
                     .find(key)
                     .filter(release -> !Fences.holds(draft, node, release.space()))

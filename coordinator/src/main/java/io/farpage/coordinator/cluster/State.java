@@ -11,12 +11,14 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
@@ -32,11 +34,11 @@ import org.pcollections.TreePMap;
  * @param nodes by id
  * @param retired superseded incarnations by node id
  * @param soft what nodes publish for their peers, which the store does not keep
- * @param spaces by id, written as {@link #idKey}
- * @param extents by id of their space, written as {@link #idKey}
+ * @param spaces by id, written as {@link Keys#id}
+ * @param extents by id of their space, written as {@link Keys#id}
  * @param releases by {@code node/id}
- * @param attachments by {@code space/node}, the space written as {@link #idKey}
- * @param fences by {@code home/node/incarnation/space}, the space written as {@link #idKey}
+ * @param attachments by {@code space/node}, the space written as {@link Keys#id}
+ * @param fences by {@code home/node/incarnation/space}, the space written as {@link Keys#id}
  * @param drains by node id
  * @param derived what is worked out from other tables
  */
@@ -61,7 +63,7 @@ public record State(
      *
      * @param hosted extents by the nodes that have pages or frames of them
      * @param attached attachments by node
-     * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link #idKey}
+     * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link Keys#id}
      * @param groups extents by the groups of homes that have pages of them
      * @param used ranges of pools that extents have
      * @param released ranges of pools that nodes have yet to zero
@@ -86,12 +88,12 @@ public record State(
             }
             PoolRanges released = PoolRanges.NONE;
             for (Map.Entry<String, Release> row : releases.entrySet()) {
-                released = released.with(List.of(), List.of(Spaces.range(row.getKey(), row.getValue())));
+                released = released.with(List.of(), List.of(PoolRanges.Range.of(row.getKey(), row.getValue())));
             }
             return new Derived(
-                    Index.of(extents, row -> Hosting.homes(row.list())),
+                    Index.of(extents, Extents::homes),
                     Index.of(attachments, row -> Set.of(row.node())),
-                    Index.of(fences, row -> Set.of(Fences.word(row))),
+                    Index.of(fences, row -> Set.of(Keys.cutOff(row.node(), row.incarnation(), row.space()))),
                     Index.of(extents, Extents::groups),
                     used,
                     released);
@@ -140,6 +142,14 @@ public record State(
             list = List.copyOf(list);
         }
 
+        /** The nodes that have extents, or frames of a dropped copy; lost ones included. */
+        Set<String> homes() {
+            return list.stream()
+                    .flatMap(Extent::places)
+                    .map(ExtentHome::node)
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
+
         /** The ranges of pools that the extents have. */
         List<PoolRanges.Range> ranges() {
             return list.stream()
@@ -179,39 +189,27 @@ public record State(
      */
     public record Draining(boolean told) {}
 
-    /** The key of a number, so that keys sort as their numbers do. */
-    public static String idKey(long id) {
-        return "%019d".formatted(id);
-    }
-
-    /**
-     * The key of an extent in the store.
-     *
-     * @param space id of its space, as {@link #idKey} writes it
-     */
-    public static String extentKey(String space, Extent extent) {
-        return space + "/" + idKey(extent.firstPage());
-    }
-
     /** A space by id or name. */
     public Optional<Space> space(String idOrName) {
         return space(spaces, idOrName);
     }
 
+    /** Ids are given away in ascending order, so a space whose id was given away and that is not known was deleted. */
+    static ProblemException missing(long nextId, String idOrName) {
+        OptionalLong id = Space.idOf(idOrName);
+        return id.isPresent() && id.getAsLong() > 0 && id.getAsLong() < nextId
+                ? new ProblemException(404, Space.DELETED, "space %s was deleted".formatted(idOrName))
+                : ProblemException.notFound("there is no space '%s'".formatted(idOrName));
+    }
+
     static Optional<Space> space(SortedMap<String, Space> spaces, String idOrName) {
         OptionalLong id = Space.idOf(idOrName);
         if (id.isPresent()) {
-            return Optional.ofNullable(spaces.get(idKey(id.getAsLong())));
+            return Optional.ofNullable(spaces.get(Keys.id(id.getAsLong())));
         }
         return spaces.values().stream()
                 .filter(space -> space.name().equals(idOrName))
                 .findFirst();
-    }
-
-    /** The rows of a table whose keys begin with {@code node/}. */
-    static <V> PSortedMap<String, V> under(PSortedMap<String, V> table, String node) {
-        // The character after '/' is '0'.
-        return table.subMap(node + "/", node + "0");
     }
 
     /** Bytes of a node's pool that extents and releases have. */
@@ -225,9 +223,16 @@ public record State(
         return node.pool().exportedBytes() - usedBytes(node);
     }
 
+    /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
+    Set<String> homesOf(Space space) {
+        return Optional.ofNullable(extents.get(Keys.id(space.id())))
+                .map(Extents::homes)
+                .orElse(Set.of());
+    }
+
     /** The extents of a space. */
     public List<Extent> extentsOf(Space space) {
-        return Optional.ofNullable(extents.get(idKey(space.id())))
+        return Optional.ofNullable(extents.get(Keys.id(space.id())))
                 .map(Extents::list)
                 .orElse(List.of());
     }

@@ -36,13 +36,13 @@ final class Succession {
      */
     static void begin(Draft draft, Attachments attachments, Node before, Node now, LongPredicate adopts) {
         for (Attachment attachment : attachedBy(draft, before.id(), before.incarnation())) {
-            Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
+            Space space = draft.spaces.find(Keys.id(attachment.space())).orElseThrow();
             if (!adopts.test(space.id()) || !mayPass(draft, space, attachment)) {
                 attachments.depart(draft, attachment, "was started again");
                 continue;
             }
             Attachment passed = attachment.withHeir(now.incarnation());
-            draft.attachments.put(Attachments.key(space, before.id()), passed);
+            draft.attachments.put(Keys.attachment(space.id(), before.id()), passed);
             Fences.begin(draft, space, passed);
         }
     }
@@ -67,7 +67,7 @@ final class Succession {
                 attachment.heir().orElseThrow(),
                 attachment.mode(),
                 Attachments.newId(draft));
-        draft.attachments.put(Attachments.key(space, attachment.node()), passed);
+        draft.attachments.put(Keys.attachment(space.id(), attachment.node()), passed);
         draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
     }
 
@@ -78,7 +78,7 @@ final class Succession {
      */
     static Attachment adopted(Draft draft, Space space, String node, AttachRequest request) {
         Attachment known = draft.attachments
-                .find(Attachments.key(space, node))
+                .find(Keys.attachment(space.id(), node))
                 .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
                 .filter(attachment -> attachment.incarnation().equals(request.incarnation())
                         || attachment

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.rebuild;
 
+import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.State;
@@ -141,9 +142,9 @@ final class RebuiltState {
                     .formatted(String.join(", ", new TreeSet<>(without)));
             space = space.withTorn(Optional.of(new Torn(Torn.reason(reason), now)));
         }
-        put(Table.SPACES, State.idKey(space.id()), space);
-        extents.forEach(extent ->
-                put(Table.EXTENTS, State.extentKey(State.idKey(said.space().id()), extent), extent));
+        put(Table.SPACES, Keys.id(space.id()), space);
+        extents.forEach(
+                extent -> put(Table.EXTENTS, Keys.extent(Keys.id(said.space().id()), extent), extent));
     }
 
     private boolean isAttached(Space space) {
@@ -160,14 +161,14 @@ final class RebuiltState {
                     .filter(release -> release.incarnation().equals(pool))
                     // A process before has zeroed it, and the room was given to a space: no zeros must come there now.
                     .filter(release -> !merge.isClaimed(node, release.offset(), release.length()))
-                    .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release));
+                    .forEach(release -> put(Table.RELEASES, node + "/" + Keys.id(release.id()), release));
         });
     }
 
     private void forgotten() {
         ForgottenPlaces places = new ForgottenPlaces(merge);
         reports.forEach((node, report) -> places.releases(node, report, () -> nextId++)
-                .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release)));
+                .forEach(release -> put(Table.RELEASES, node + "/" + Keys.id(release.id()), release)));
     }
 
     /** A node has one attachment to a space: the later of those that are known. */
@@ -189,12 +190,12 @@ final class RebuiltState {
     }
 
     private void fence(Fence fence) {
-        String space = State.idKey(fence.space());
+        String space = Keys.id(fence.space());
         put(Table.FENCES, "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), space), fence);
     }
 
     private static void attach(Map<String, Attachment> rows, Attachment attachment) {
-        rows.putIfAbsent(State.idKey(attachment.space()) + "/" + attachment.node(), attachment);
+        rows.putIfAbsent(Keys.id(attachment.space()) + "/" + attachment.node(), attachment);
     }
 
     /** The latest that a home knows: the keys that the node has are of that attachment. */

@@ -98,11 +98,11 @@ class IndexTest {
     private static void put(Draft draft, long id, String home) {
         Space space = new Space(id, "space-" + id, PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false);
         ExtentHome place = new ExtentHome(home, new Incarnation(1), id * PAGE);
-        draft.spaces.put(State.idKey(id), space);
+        draft.spaces.put(Keys.id(id), space);
         draft.extents.create(space, List.of(new Extent(0, 1, List.of(place), ExtentState.OK)));
         Fence fence = new Fence("b", new Incarnation(1), id, "c", new Incarnation(3), false);
-        draft.fences.put(Fences.key(fence), fence);
+        draft.fences.put(Keys.fence(fence), fence);
         draft.attachments.put(
-                State.idKey(id) + "/" + home, new Attachment(id, home, new Incarnation(1), AttachMode.SHARED, 1));
+                Keys.id(id) + "/" + home, new Attachment(id, home, new Incarnation(1), AttachMode.SHARED, 1));
     }
 }

@@ -41,7 +41,7 @@ class OutstandingTest {
     }
 
     private static String key(long space) {
-        return State.idKey(space);
+        return Keys.id(space);
     }
 
     private void settle(long... spaces) {

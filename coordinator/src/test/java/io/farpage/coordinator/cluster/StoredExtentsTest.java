@@ -76,7 +76,7 @@ class StoredExtentsTest {
     void shouldLeaveNoRowOfASpaceThatIsGone() {
         with.ledger.change(draft -> {
             draft.extents.remove(space(draft));
-            draft.spaces.remove(State.idKey(space(draft).id()));
+            draft.spaces.remove(Keys.id(space(draft).id()));
             return true;
         });
         assertEquals(List.of(), keys());
@@ -101,7 +101,7 @@ class StoredExtentsTest {
     void shouldRefuseAStoreWithAnExtentOfNoSpace() {
         String row = Optional.ofNullable(with.store.rows(Table.EXTENTS).get(keys().getFirst()))
                 .orElseThrow();
-        String key = State.idKey(space().id() + 1) + "/" + State.idKey(0);
+        String key = Keys.id(space().id() + 1) + "/" + Keys.id(0);
         with.store.commit(List.of(new Change(Table.EXTENTS, key, Optional.of(row))));
         String refusal =
                 String.valueOf(assertThrows(StoreException.class, with::restart).getMessage());

@@ -19,6 +19,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.State;
@@ -463,7 +464,7 @@ class RebuildTest {
         Release release = List.copyOf(state.releases().values()).getFirst();
         assertEquals(1, state.releases().size());
         assertEquals(new Release(release.id(), 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, false), release);
-        assertEquals(Set.of("c/" + State.idKey(release.id())), state.releases().keySet());
+        assertEquals(Set.of("c/" + Keys.id(release.id())), state.releases().keySet());
         assertTrue(state.nextId() > release.id());
     }
 

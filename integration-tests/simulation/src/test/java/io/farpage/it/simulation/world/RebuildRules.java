@@ -1,6 +1,6 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
@@ -102,7 +102,7 @@ final class RebuildRules {
 
     private void isAttached(Space space, Set<String> attachments) {
         String host = served.get(space.name());
-        if (host != null && !attachments.contains(State.idKey(space.id()) + "/" + host)) {
+        if (host != null && !attachments.contains(Keys.id(space.id()) + "/" + host)) {
             engine.fail("space '%s' is rebuilt as one that %s has not attached, which serves its guest"
                     .formatted(space.name(), host));
         }

@@ -1,7 +1,7 @@
 package io.farpage.agent.config;
 
 import io.farpage.agent.control.guest.GuestKeeping;
-import io.farpage.agent.control.guest.Guests;
+import io.farpage.agent.control.guest.GuestOptions;
 import io.farpage.agent.control.link.AllowedPeers;
 import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.link.LinkOptions;
@@ -98,8 +98,8 @@ public final class AgentOptions {
     }
 
     /** The options of every guest. */
-    public static Guests.Options guests(Config config, GuestKeeping keeping) {
-        return new Guests.Options(
+    public static GuestOptions guests(Config config, GuestKeeping keeping) {
+        return new GuestOptions(
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 config.get(AgentKeys.GUEST_FLUSH_DEADLINE),

@@ -34,8 +34,7 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
      * @param socket where its VMM handed the memory over
      * @param past what earlier guests have left of the space
      */
-    Optional<KeptGuest> keep(
-            SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, HandoffAdmission.Past past) {
+    Optional<KeptGuest> keep(SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, SpacePast past) {
         if (keeper.isEmpty()) {
             return Optional.empty();
         }
@@ -78,8 +77,7 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 : FilePages.obstacle(memory.file(), space.pageSize());
     }
 
-    private GuestRecord record(
-            SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, HandoffAdmission.Past past) {
+    private GuestRecord record(SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, SpacePast past) {
         return new GuestRecord(
                 node,
                 incarnation,

@@ -23,7 +23,7 @@ final class GuestOpening {
 
     private final Spaces spaces;
     private final PagerHosts hosts;
-    private final Guests.Options options;
+    private final GuestOptions options;
     private final WorkingSets workingSets;
     private final Guest.Listener listener;
 
@@ -34,7 +34,7 @@ final class GuestOpening {
      * @param listener of every guest
      */
     GuestOpening(
-            Spaces spaces, PagerHosts hosts, Guests.Options options, WorkingSets workingSets, Guest.Listener listener) {
+            Spaces spaces, PagerHosts hosts, GuestOptions options, WorkingSets workingSets, Guest.Listener listener) {
         this.spaces = spaces;
         this.hosts = hosts;
         this.options = options;
@@ -81,7 +81,7 @@ final class GuestOpening {
             seal = seal(use.space(), request);
             HandoffAdmission admission = new HandoffAdmission(
                     use,
-                    new HandoffAdmission.Past(
+                    new SpacePast(
                             seal.map(SpaceSeal::hasPages).orElse(!fresh),
                             request.replay().orElse(true)
                                     ? workingSets.of(use.map().id())

@@ -3,9 +3,6 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
 import io.farpage.agent.control.latency.LatencySeries;
-import io.farpage.agent.control.pins.PinPolicy;
-import io.farpage.agent.control.seal.Seals;
-import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
@@ -52,7 +49,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
      */
-    public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, Options options) {
+    public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, GuestOptions options) {
         this.coordinator = node.coordinator();
         creation = new SpaceCreation(node, options.seals());
         this.spaces = spaces;
@@ -67,26 +64,6 @@ public final class Guests implements AutoCloseable, SampledGuests {
         opening = new GuestOpening(spaces, hosts, options, workingSets, events);
         adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }
-
-    /**
-     * What holds for every guest.
-     *
-     * @param depth transfers that a pager may have under way
-     * @param deadline of one of them
-     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is discarded
-     * @param pins policy for guests whose memory may be pinned
-     * @param seals opens encrypted spaces
-     * @param mirrors treatment of pages with several homes
-     * @param keeping whether guests outlive this process
-     */
-    public record Options(
-            int depth,
-            Duration deadline,
-            Duration flushDeadline,
-            PinPolicy pins,
-            Seals seals,
-            Drops.Options mirrors,
-            GuestKeeping keeping) {}
 
     /**
      * The spaces whose guests an earlier process has left running and this one is about to serve: part of the node's

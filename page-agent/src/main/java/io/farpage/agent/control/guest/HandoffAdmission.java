@@ -4,7 +4,6 @@ import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerOptions;
-import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -26,7 +25,7 @@ final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
     private final SpaceUse use;
-    private final Past past;
+    private final SpacePast past;
     private final PagerOptions options;
     private final PagerHosts hosts;
     private final Keeping keeping;
@@ -39,17 +38,8 @@ final class HandoffAdmission implements Guest.Admission {
      */
     record Keeping(GuestKeeping by, Path socket) {}
 
-    /**
-     * What earlier guests have left of a space.
-     *
-     * @param written whether the space may hold data
-     * @param workingSet pages to prefetch
-     * @param seal of an encrypted space; empty if the homes may read the pages
-     */
-    record Past(boolean written, WorkingSet workingSet, Optional<SpaceSeal> seal) {}
-
     /** @param use of the space whose pages are the memory */
-    HandoffAdmission(SpaceUse use, Past past, PagerOptions options, PagerHosts hosts, Keeping keeping) {
+    HandoffAdmission(SpaceUse use, SpacePast past, PagerOptions options, PagerHosts hosts, Keeping keeping) {
         this.keeping = keeping;
         this.use = use;
         this.past = past;

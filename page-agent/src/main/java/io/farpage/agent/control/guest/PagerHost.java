@@ -30,7 +30,7 @@ final class PagerHost {
     private final LocalNode node;
     private final ShardLoop shard;
     private final Function<String, PeerLink> links;
-    private final Guests.Options options;
+    private final GuestOptions options;
     /** Fetchers without a pager, for reuse: a shard keeps every fetcher. */
     private final Queue<Fetcher> idle = new ConcurrentLinkedQueue<>();
 
@@ -50,7 +50,7 @@ final class PagerHost {
             LocalNode node,
             ShardLoop shard,
             Function<String, PeerLink> links,
-            Guests.Options options,
+            GuestOptions options,
             Drops drops) {
         this.drops = drops;
         this.number = number;

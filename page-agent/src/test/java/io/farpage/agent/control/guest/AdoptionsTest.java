@@ -144,7 +144,7 @@ final class AdoptionsTest {
                 spaces,
                 List.of(loop),
                 this::link,
-                new Guests.Options(
+                new GuestOptions(
                         4,
                         DEADLINE,
                         DEADLINE,

@@ -79,7 +79,7 @@ final class SlicedPagingTest {
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         CoordinatorClient coordinator = new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofMillis(100));
         PinPolicy pins = new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO);
-        Guests.Options options = new Guests.Options(
+        GuestOptions options = new GuestOptions(
                 4,
                 DEADLINE,
                 DEADLINE,

@@ -26,14 +26,11 @@ import org.junit.jupiter.api.Test;
 class ClassCirclesTest {
 
     /** Classes of a circle at most. */
-    private static final int MOST = 8;
+    private static final int MOST = 6;
 
     /** The largest circle of each package that has a larger one. A change that makes it smaller lowers the number. */
-    private static final Map<String, Integer> LARGER = new TreeMap<>(Map.of(
-            "io.farpage.agent.data.pager", 36,
-            "io.farpage.coordinator.cluster", 32,
-            "io.farpage.agent.control.guest", 15,
-            "io.farpage.verbs.ibverbs", 13));
+    private static final Map<String, Integer> LARGER =
+            new TreeMap<>(Map.of("io.farpage.rest", 8, "io.farpage.verbs.ibverbs", 13, "io.farpage.verbs.soft", 7));
 
     @Test
     void shouldKeepCirclesOfClassesSmall() {

@@ -8,7 +8,7 @@ final class ClockHand {
     static final int NO_VICTIM = -1;
 
     /** Pages on their way to one home. */
-    private static final int MAX_WRITING = 8 * WriteBack.MAX_RUN;
+    private static final int MAX_WRITING = 8 * PagerOptions.MAX_WRITE_RUN;
 
     /** Resident pages that one duty cycle examines, and pages that it passes. */
     private static final int MAX_EXAMINED = 4096;

@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
  */
 final class Evictor {
     /** Pages of 4 KiB that one duty cycle evicts at most, so that faults are served in between. */
-    private static final int MAX_CYCLE_PAGES = 8 * WriteBack.MAX_RUN;
+    private static final int MAX_CYCLE_PAGES = 8 * PagerOptions.MAX_WRITE_RUN;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 

@@ -19,7 +19,7 @@ final class Flush {
     /** Pages that one duty cycle examines, and pages that it writes. */
     private static final int MAX_EXAMINED = 32_768;
 
-    private static final int MAX_WRITES = 8 * WriteBack.MAX_RUN;
+    private static final int MAX_WRITES = 8 * PagerOptions.MAX_WRITE_RUN;
 
     private final String space;
     private final PageTable table;

@@ -15,8 +15,11 @@ public record PagerOptions(int localPages, int prefetchPages, int cyclePages, Du
     /** The default of {@code guest.flush_deadline}. */
     public static final Duration FLUSH_DEADLINE = Duration.ofMinutes(10);
 
-    /** The most pages that are fetched, installed or written back at once. */
+    /** The most pages that are fetched or installed at once. */
     public static final int MAX_RUN = 64;
+
+    /** The most pages that are written back at once. */
+    static final int MAX_WRITE_RUN = 32;
 
     /** The lowest limit: with fewer resident pages, one instruction may touch more pages than stay resident. */
     public static final int MIN_LOCAL_PAGES = 64;

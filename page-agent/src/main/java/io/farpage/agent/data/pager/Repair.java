@@ -73,7 +73,7 @@ final class Repair {
         counters = context.counters();
         clock = context.clock();
         nanosPerByte = 1e9 / homes.mirroring().repairBytesPerSecond();
-        int burst = (int) Math.min(WriteBack.MAX_RUN, BURST_NANOS / nanosPerByte / staging.pageBytes());
+        int burst = (int) Math.min(PagerOptions.MAX_WRITE_RUN, BURST_NANOS / nanosPerByte / staging.pageBytes());
         maxRun = Math.max(1, Math.min(burst, staging.maxRun()));
         for (int i = 0; i < RUNS; i++) {
             runs[i] = new Run();

@@ -96,7 +96,7 @@ final class Residency {
 
     /** Pages that eviction keeps free for faults, so that they need not wait for a write-back. */
     static int slack(int limit) {
-        return Math.min(4 * WriteBack.MAX_RUN, Math.max(8, limit / 16));
+        return Math.min(4 * PagerOptions.MAX_WRITE_RUN, Math.max(8, limit / 16));
     }
 
     /** Pages under the limit that a home which does not answer leaves to other homes. */

@@ -7,9 +7,6 @@ import io.farpage.linux.uffd.GuestFile;
  * for a run, fill them, and write the run or parts of it. The shard's thread only.
  */
 final class WriteBack {
-    /** Pages of one write. */
-    static final int MAX_RUN = 32;
-
     /** No page. */
     static final int NONE = -1;
 
@@ -49,7 +46,7 @@ final class WriteBack {
 
     /** The most pages of one write. */
     int maxRun() {
-        return Math.min(MAX_RUN, staging.maxRun());
+        return Math.min(PagerOptions.MAX_WRITE_RUN, staging.maxRun());
     }
 
     /**

@@ -3,7 +3,7 @@ package io.farpage.bench.node;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.LinkPhase;

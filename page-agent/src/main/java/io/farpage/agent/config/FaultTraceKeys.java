@@ -1,6 +1,6 @@
 package io.farpage.agent.config;
 
-import io.farpage.agent.data.pager.FaultTrace;
+import io.farpage.agent.data.pager.memory.FaultTrace;
 import io.farpage.config.Config;
 import io.farpage.config.Key;
 import java.time.Duration;

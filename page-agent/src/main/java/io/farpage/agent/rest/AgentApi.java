@@ -8,7 +8,7 @@ import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.rest.ProblemException;

@@ -2,8 +2,8 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.SpaceMap;
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.HeatReport;

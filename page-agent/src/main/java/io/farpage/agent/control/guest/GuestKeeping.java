@@ -4,7 +4,7 @@ import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.keeper.KeptName;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.linux.Memory;

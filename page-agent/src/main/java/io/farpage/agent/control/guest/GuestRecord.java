@@ -1,9 +1,9 @@
 package io.farpage.agent.control.guest;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Pager;
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.GuestRegion;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.seal.SealTable;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceExtents;

@@ -1,7 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.rest.Json;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -3,7 +3,7 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;

@@ -1,6 +1,6 @@
 package io.farpage.agent.control.guest;
 
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import java.util.Arrays;
 
 /**

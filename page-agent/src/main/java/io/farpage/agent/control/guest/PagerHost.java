@@ -2,12 +2,12 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.Drops;
-import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
-import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.PagerOptions;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.PagerBacking;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.memory.PagedGuest;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;

@@ -1,8 +1,8 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencyTotals;
-import io.farpage.agent.data.pager.PagerCounters;
 import io.farpage.agent.data.pager.PagerStatus;
+import io.farpage.agent.data.pager.memory.PagerCounters;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;

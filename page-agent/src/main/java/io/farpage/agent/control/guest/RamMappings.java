@@ -1,6 +1,6 @@
 package io.farpage.agent.control.guest;
 
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

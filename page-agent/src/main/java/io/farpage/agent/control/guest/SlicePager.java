@@ -2,10 +2,10 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.latency.LatencyTotals;
-import io.farpage.agent.data.pager.PageCensus;
 import io.farpage.agent.data.pager.Pager;
-import io.farpage.agent.data.pager.PagerCounters;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.memory.PagerCounters;
+import io.farpage.agent.data.pager.page.PageCensus;
 import io.farpage.coordinator.model.HeatReport;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;

@@ -1,7 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.seal.SpaceSeal;
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import java.util.Optional;
 
 /**

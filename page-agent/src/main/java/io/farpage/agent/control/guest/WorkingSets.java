@@ -1,6 +1,6 @@
 package io.farpage.agent.control.guest;
 
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

@@ -2,7 +2,7 @@ package io.farpage.agent.control.page;
 
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;

@@ -2,7 +2,7 @@ package io.farpage.agent.control.page;
 
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.coordinator.client.CoordinatorException;
 import java.io.EOFException;

@@ -1,7 +1,7 @@
 package io.farpage.agent.control.pins;
 
 import io.farpage.agent.control.pins.Finding.Kind;
-import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.memory.Pins;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.farpage.agent.control.space;
 
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;

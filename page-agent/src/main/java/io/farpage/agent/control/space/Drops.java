@@ -1,7 +1,7 @@
 package io.farpage.agent.control.space;
 
-import io.farpage.agent.data.pager.Mirroring;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.Mirroring;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Extent;

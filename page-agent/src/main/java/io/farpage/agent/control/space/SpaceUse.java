@@ -1,6 +1,6 @@
 package io.farpage.agent.control.space;
 
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;

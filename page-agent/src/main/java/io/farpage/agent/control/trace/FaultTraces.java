@@ -1,8 +1,8 @@
 package io.farpage.agent.control.trace;
 
 import io.farpage.agent.control.ControlThread;
-import io.farpage.agent.data.pager.FaultTrace;
-import io.farpage.agent.data.pager.PagerCounters;
+import io.farpage.agent.data.pager.memory.FaultTrace;
+import io.farpage.agent.data.pager.memory.PagerCounters;
 import io.farpage.trace.Span;
 import io.farpage.trace.TraceContext;
 import io.farpage.trace.Tracer;

@@ -1,6 +1,6 @@
 package io.farpage.agent.control.trace;
 
-import io.farpage.agent.data.pager.PagerCounters;
+import io.farpage.agent.data.pager.memory.PagerCounters;
 
 /**
  * A pager whose faults may be traced.

@@ -1,5 +1,9 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.transfer.Staging;
+import io.farpage.agent.data.pager.transfer.Transfers;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
 import org.slf4j.Logger;

@@ -1,5 +1,9 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.evict.Flush;
+import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.transfer.Transfers;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,5 +1,7 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.page.WorkingSet;
+
 /**
  * How a guest's paging ended.
  *

@@ -15,7 +15,7 @@ import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.linux.MemoryHeadroom;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

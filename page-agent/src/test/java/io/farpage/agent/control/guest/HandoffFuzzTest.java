@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.code_intelligence.jazzer.api.FuzzedDataProvider;
 import com.code_intelligence.jazzer.junit.FuzzTest;
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

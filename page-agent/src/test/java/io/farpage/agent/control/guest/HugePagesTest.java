@@ -3,7 +3,7 @@ package io.farpage.agent.control.guest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.StringReader;

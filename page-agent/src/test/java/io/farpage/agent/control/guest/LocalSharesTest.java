@@ -3,7 +3,7 @@ package io.farpage.agent.control.guest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.page.PagerOptions;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;

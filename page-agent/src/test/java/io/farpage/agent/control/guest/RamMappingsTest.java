@@ -2,7 +2,7 @@ package io.farpage.agent.control.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.StringReader;

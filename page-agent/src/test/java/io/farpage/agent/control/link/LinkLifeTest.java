@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;

@@ -3,8 +3,8 @@ package io.farpage.agent.control.trace;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.pager.FaultTrace;
 import io.farpage.agent.data.pager.TracedFaults;
+import io.farpage.agent.data.pager.memory.FaultTrace;
 import io.farpage.trace.Span;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,13 +1,14 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.page.PageTable;
 import java.util.OptionalInt;
 
 /** Brings pages into a state by transitions that a pager makes. */
-final class PageStates {
+public final class PageStates {
 
     private PageStates() {}
 
-    static void set(PageTable table, int page, int state) {
+    public static void set(PageTable table, int page, int state) {
         if (table.state(page) != state) {
             before(state).ifPresent(earlier -> set(table, page, earlier));
             table.setState(page, state);
@@ -15,7 +16,7 @@ final class PageStates {
     }
 
     /** As {@link #set(PageTable, int, int)}, of {@code count} pages from {@code first} on. */
-    static void set(PageTable table, int first, int count, int state) {
+    public static void set(PageTable table, int first, int count, int state) {
         for (int page = first; page < first + count; page++) {
             set(table, page, state);
         }

@@ -1,5 +1,16 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.home.PagerBacking;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.memory.PagedGuest;
+import io.farpage.agent.data.pager.memory.PagerContext;
+import io.farpage.agent.data.pager.memory.Pins;
+import io.farpage.agent.data.pager.page.GuestLayout;
+import io.farpage.agent.data.pager.page.GuestRegion;
+import io.farpage.agent.data.pager.page.PageTable;
+import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -22,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links
  * are down.
  */
-final class PagerParts implements AutoCloseable {
-    static final long BASE = RecordingKernel.BASE;
+public final class PagerParts implements AutoCloseable {
+    public static final long BASE = RecordingKernel.BASE;
     private static final int FRAME = 4096;
     private static final int FRAMES = 64;
 
@@ -32,12 +43,12 @@ final class PagerParts implements AutoCloseable {
     private final LongSupplier clock;
     private final int prefetch;
 
-    PagerParts(LongSupplier clock) {
+    public PagerParts(LongSupplier clock) {
         this(clock, 1);
     }
 
     /** @param prefetch pages that one fault fetches or makes writable at most */
-    PagerParts(LongSupplier clock, int prefetch) {
+    public PagerParts(LongSupplier clock, int prefetch) {
         this.clock = clock;
         this.prefetch = prefetch;
         try {
@@ -50,17 +61,17 @@ final class PagerParts implements AutoCloseable {
     }
 
     /** The VMM's address space, in one region, with all pages on one home. */
-    AddressSpace memory(PageFaults kernel, boolean shared, int pageBytes, PageTable table) {
+    public AddressSpace memory(PageFaults kernel, boolean shared, int pageBytes, PageTable table) {
         return memory(kernel, shared, layout(table.pages(), pageBytes), table, map(table.pages(), pageBytes, "b"));
     }
 
     /** The VMM's address space. */
-    AddressSpace memory(PageFaults kernel, boolean shared, GuestLayout layout, PageTable table, SpaceMap map) {
+    public AddressSpace memory(PageFaults kernel, boolean shared, GuestLayout layout, PageTable table, SpaceMap map) {
         return memory(kernel, shared ? new EmptyFile() : null, false, layout, table, map);
     }
 
     /** As {@link #memory(PageFaults, boolean, int, PageTable)}, of a file that the VMM may fill. */
-    AddressSpace filledMemory(PageFaults kernel, int pageBytes, PageTable table) {
+    public AddressSpace filledMemory(PageFaults kernel, int pageBytes, PageTable table) {
         GuestLayout layout = layout(table.pages(), pageBytes);
         return memory(kernel, new EmptyFile(), true, layout, table, map(table.pages(), pageBytes, "b"));
     }
@@ -90,17 +101,17 @@ final class PagerParts implements AutoCloseable {
         return new AddressSpace(context, kernel, layout, table, file != null);
     }
 
-    PagePool pool() {
+    public PagePool pool() {
         return pool;
     }
 
     /** One region from {@link #BASE} on. */
-    static GuestLayout layout(int pages, int pageBytes) {
+    public static GuestLayout layout(int pages, int pageBytes) {
         return new GuestLayout(List.of(new GuestRegion(BASE, (long) pages * pageBytes, 0)), pageBytes);
     }
 
     /** One extent for each node, of equal size. */
-    static SpaceMap map(int pages, int pageBytes, String... nodes) {
+    public static SpaceMap map(int pages, int pageBytes, String... nodes) {
         List<SpaceMap.Extent> extents = new ArrayList<>();
         int each = pages / nodes.length;
         for (int i = 0; i < nodes.length; i++) {

@@ -29,9 +29,9 @@ public final class RecordingKernel implements PageFaults {
     /** Thrown by the next read. */
     public @Nullable Throwable thrown;
     /** The error number of every read; 0 for none. */
-    int readError;
+    public int readError;
 
-    int reads;
+    public int reads;
     /** The userfaultfds of the processes that fork, in the order in which they do. */
     public final Deque<PageFaults> forks = new ArrayDeque<>();
 

@@ -1,5 +1,7 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.memory.PagerCounters;
+
 /** Faults of a pager that does not exist. */
 public final class TracedFaults {
     private final PagerCounters counters = new PagerCounters();

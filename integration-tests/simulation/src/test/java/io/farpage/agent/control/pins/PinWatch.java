@@ -1,6 +1,6 @@
 package io.farpage.agent.control.pins;
 
-import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.util.Optional;

@@ -1,14 +1,14 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.GuestRegion;
-import io.farpage.agent.data.pager.KeptTable;
-import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
-import io.farpage.agent.data.pager.PagerBacking;
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.PagerOptions;
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.home.PagerBacking;
+import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.model.Step.Kind;
+import io.farpage.agent.data.pager.page.GuestRegion;
+import io.farpage.agent.data.pager.page.KeptTable;
+import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.Shard;

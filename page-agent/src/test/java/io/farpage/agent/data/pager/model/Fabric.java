@@ -1,6 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
 import io.farpage.agent.data.pager.model.Step.Kind;
 import io.farpage.agent.data.shard.PeerLink;

@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 

@@ -1,6 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;

@@ -2,15 +2,15 @@ package io.farpage.agent.data.pager.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.farpage.agent.data.pager.GuestRegion;
-import io.farpage.agent.data.pager.PagedGuest;
 import io.farpage.agent.data.pager.Pager;
-import io.farpage.agent.data.pager.PagerBacking;
-import io.farpage.agent.data.pager.PagerOptions;
-import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
-import io.farpage.agent.data.pager.SpaceMap;
-import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.pager.home.PagerBacking;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.memory.PagedGuest;
+import io.farpage.agent.data.pager.memory.Pins;
+import io.farpage.agent.data.pager.page.GuestRegion;
+import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.GrantedRanges;

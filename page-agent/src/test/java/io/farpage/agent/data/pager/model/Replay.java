@@ -5,13 +5,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A schedule that was written down. */
-final class Replay implements Schedule {
+public final class Replay implements Schedule {
     private final List<Step> steps;
     private final long cycleNanos;
     private final boolean[] without;
     private int at;
 
-    Replay(long cycleNanos, List<Step> steps) {
+    public Replay(long cycleNanos, List<Step> steps) {
         this.cycleNanos = cycleNanos;
         this.steps = steps;
         this.without = new boolean[steps.size()];

@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.Mirroring;
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.Mirroring;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import java.util.concurrent.TimeUnit;
 
 /**

@@ -1,6 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.model.Step.Kind;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 
 /**
  * The copy that a home makes itself while it joins: page after page from any of the other homes, as soon as the agent

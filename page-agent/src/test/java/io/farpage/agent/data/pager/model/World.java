@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
-import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.pager.model.Step.Kind;
+import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.shard.SilenceClock;
 import io.farpage.pool.PagePool;
 import java.util.List;

@@ -1,0 +1,332 @@
+package io.farpage.agent.data.pager.home;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
+public final class SpaceMap {
+    private final String name;
+    private final long id;
+    private final boolean[] lost;
+    private final long pages;
+    private final int pageSize;
+    private final long[] firstPage;
+    private final String[] node;
+    private final long[] incarnation;
+    private final long[] offset;
+    /** By extent: the homes beside the first. */
+    private final Copy[][] others;
+    /** By extent: the home that joins, or null. */
+    private final @Nullable Copy[] joining;
+    /** By extent: how far the home that joins has come with copying the pages itself. */
+    private final Pull[] pull;
+    /** By extent: its first page in the whole space, and how often its homes had changed. */
+    private final long[] origin;
+
+    private final long[] epoch;
+
+    private final long revision;
+    private final boolean isMirrored;
+
+    private static final Copy[] NO_COPIES = {};
+
+    /** How far a home that joins has come with pulling the pages from the other homes. */
+    public enum Pull {
+        /** No home joins. */
+        NONE,
+        /** It begins when the pager notes the pages that it writes. */
+        AWAITED,
+        /** It copies pages. */
+        RUNNING,
+        /** It has copied all pages, each as it was at some time since it began. */
+        DONE
+    }
+
+    /**
+     * Another home of an extent, with the same pages.
+     *
+     * @param node which has them
+     * @param incarnation of that node
+     * @param offset where the first one starts within its exported frames, bytes
+     */
+    public record Copy(String node, long incarnation, long offset) {
+        private Copy moved(long bytes) {
+            return new Copy(node, incarnation, offset + bytes);
+        }
+    }
+
+    /**
+     * A run of pages that live one after the other.
+     *
+     * @param node their home
+     * @param incarnation the incarnation of the home in which they live
+     * @param offset where the first one starts within the home's exported frames, bytes
+     * @param isLost whether they are gone with their homes
+     * @param others further homes
+     * @param epoch how often the homes have changed
+     * @param joining a home that the pages are copied to
+     * @param pull whether that home copies pages itself
+     */
+    public record Extent(
+            long firstPage,
+            long count,
+            String node,
+            long incarnation,
+            long offset,
+            boolean isLost,
+            List<Copy> others,
+            long epoch,
+            Optional<Copy> joining,
+            Pull pull) {
+        /** Copies the list. */
+        public Extent {
+            others = List.copyOf(others);
+        }
+    }
+
+    /**
+     * @param id the coordinator's id of the space
+     * @param pageSize bytes of a page
+     * @param extents in the order of their pages
+     * @param revision higher for a later map of the same space
+     * @throws IllegalArgumentException if the extents leave a gap or overlap
+     */
+    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents, long revision) {
+        requireAll(name, pages, extents);
+        this.name = name;
+        this.id = id;
+        this.pages = pages;
+        this.pageSize = pageSize;
+        lost = new boolean[extents.size()];
+        for (int i = 0; i < lost.length; i++) {
+            lost[i] = extents.get(i).isLost();
+        }
+        firstPage = extents.stream().mapToLong(Extent::firstPage).toArray();
+        node = extents.stream().map(Extent::node).toArray(String[]::new);
+        incarnation = extents.stream().mapToLong(Extent::incarnation).toArray();
+        offset = extents.stream().mapToLong(Extent::offset).toArray();
+        others = extents.stream()
+                .map(extent ->
+                        extent.others().isEmpty() ? NO_COPIES : extent.others().toArray(Copy[]::new))
+                .toArray(Copy[][]::new);
+        this.revision = revision;
+        joining = new Copy[extents.size()];
+        for (int i = 0; i < joining.length; i++) {
+            joining[i] = extents.get(i).joining().orElse(null);
+        }
+        pull = extents.stream().map(Extent::pull).toArray(Pull[]::new);
+        origin = firstPage;
+        epoch = extents.stream().mapToLong(Extent::epoch).toArray();
+        isMirrored = extents.stream()
+                .anyMatch(
+                        extent -> !extent.others().isEmpty() || extent.joining().isPresent());
+    }
+
+    private static void requireAll(String name, long pages, List<Extent> extents) {
+        long next = 0;
+        for (Extent extent : extents) {
+            if (extent.firstPage() != next || extent.count() < 1) {
+                throw new IllegalArgumentException(
+                        "space %s: extent at page %d where %d was expected".formatted(name, extent.firstPage(), next));
+            }
+            next += extent.count();
+        }
+        if (next != pages) {
+            throw new IllegalArgumentException("space %s: extents cover %d of %d pages".formatted(name, next, pages));
+        }
+    }
+
+    private SpaceMap(SpaceMap whole, long start, long count) {
+        int first = whole.extent(start);
+        int end = whole.extent(start + count - 1) + 1;
+        name = whole.name;
+        id = whole.id;
+        pages = count;
+        pageSize = whole.pageSize;
+        lost = Arrays.copyOfRange(whole.lost, first, end);
+        node = Arrays.copyOfRange(whole.node, first, end);
+        incarnation = Arrays.copyOfRange(whole.incarnation, first, end);
+        firstPage = Arrays.copyOfRange(whole.firstPage, first, end);
+        offset = Arrays.copyOfRange(whole.offset, first, end);
+        others = new Copy[end - first][];
+        joining = Arrays.copyOfRange(whole.joining, first, end);
+        pull = Arrays.copyOfRange(whole.pull, first, end);
+        origin = Arrays.copyOfRange(whole.origin, first, end);
+        epoch = Arrays.copyOfRange(whole.epoch, first, end);
+        revision = whole.revision;
+        isMirrored = whole.isMirrored;
+        for (int i = 0; i < firstPage.length; i++) {
+            long skipped = Math.max(0, start - firstPage[i]);
+            offset[i] += skipped * pageSize;
+            firstPage[i] += skipped - start;
+            others[i] = moved(whole.others[first + i], skipped * pageSize);
+            Copy joins = joining[i];
+            joining[i] = joins == null ? null : joins.moved(skipped * pageSize);
+        }
+    }
+
+    private static Copy[] moved(Copy[] copies, long bytes) {
+        Copy[] moved = new Copy[copies.length];
+        Arrays.setAll(moved, i -> copies[i].moved(bytes));
+        return moved;
+    }
+
+    /**
+     * A run of the pages as a map of its own, in which {@code start} is page 0.
+     *
+     * @throws IndexOutOfBoundsException if the space has no such pages
+     */
+    public SpaceMap slice(long start, long count) {
+        return new SpaceMap(this, start, count);
+    }
+
+    private SpaceMap(SpaceMap whole) {
+        name = whole.name;
+        id = whole.id;
+        pages = whole.pages;
+        pageSize = whole.pageSize;
+        lost = new boolean[whole.lost.length];
+        Arrays.fill(lost, true);
+        node = whole.node;
+        incarnation = whole.incarnation;
+        firstPage = whole.firstPage;
+        offset = whole.offset;
+        others = whole.others;
+        joining = new Copy[whole.joining.length];
+        pull = whole.pull;
+        origin = whole.origin;
+        epoch = whole.epoch;
+        revision = whole.revision;
+        isMirrored = whole.isMirrored;
+    }
+
+    /** The same pages, all of them lost. No home joins: nothing is copied any further. */
+    public SpaceMap lost() {
+        return new SpaceMap(this);
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** The coordinator's id of the space, never used again for another. */
+    public long id() {
+        return id;
+    }
+
+    /** Whether the pages of an extent are gone with their home. */
+    public boolean isLost(int extent) {
+        return lost[extent];
+    }
+
+    /** Number of pages. */
+    public long pages() {
+        return pages;
+    }
+
+    /** Bytes of a page. */
+    public int pageSize() {
+        return pageSize;
+    }
+
+    /**
+     * The extent that holds {@code page}.
+     *
+     * @throws IndexOutOfBoundsException naming the page and the range
+     */
+    public int extent(long page) {
+        if (page < 0 || page >= pages) {
+            throw new IndexOutOfBoundsException(
+                    "page " + page + " is not within 0.." + (pages - 1) + " of space " + name);
+        }
+        int low = 0;
+        int high = firstPage.length - 1;
+        while (low < high) {
+            int middle = (low + high + 1) >>> 1;
+            if (firstPage[middle] <= page) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        return low;
+    }
+
+    /** Number of extents. */
+    public int extents() {
+        return firstPage.length;
+    }
+
+    /** Higher for a later map of the same space. */
+    public long revision() {
+        return revision;
+    }
+
+    /** Whether some extents have several homes, or one that joins. */
+    public boolean isMirrored() {
+        return isMirrored;
+    }
+
+    /** The home that joins an extent; null if there is none. */
+    public @Nullable Copy joining(int extent) {
+        return joining[extent];
+    }
+
+    /** How far the home that joins an extent has come with copying the pages itself. */
+    public Pull pull(int extent) {
+        return pull[extent];
+    }
+
+    /** First page of an extent in the whole space, even if this map is a slice that begins behind it. */
+    public long origin(int extent) {
+        return origin[extent];
+    }
+
+    /** How often the homes of an extent have changed. */
+    public long epoch(int extent) {
+        return epoch[extent];
+    }
+
+    /** How many homes an extent has. */
+    public int copies(int extent) {
+        return 1 + others[extent].length;
+    }
+
+    /** A home of an extent, counted from 0. */
+    public String node(int extent, int copy) {
+        return copy == 0 ? node[extent] : others[extent][copy - 1].node();
+    }
+
+    /** Incarnation of a home in which the extent lives. */
+    public long incarnation(int extent, int copy) {
+        return copy == 0 ? incarnation[extent] : others[extent][copy - 1].incarnation();
+    }
+
+    /** Where {@code page} of {@code extent} starts within the exported frames of a home, bytes. */
+    public long offset(int extent, int copy, long page) {
+        long start = copy == 0 ? offset[extent] : others[extent][copy - 1].offset();
+        return start + (page - firstPage[extent]) * pageSize;
+    }
+
+    /** First page of an extent. */
+    public long firstPage(int extent) {
+        return firstPage[extent];
+    }
+
+    /** Home of an extent. */
+    public String node(int extent) {
+        return node[extent];
+    }
+
+    /** Incarnation of the home in which the extent lives. */
+    public long incarnation(int extent) {
+        return incarnation[extent];
+    }
+
+    /** Where {@code page} of {@code extent} starts within the home's exported frames, bytes. */
+    public long offset(int extent, long page) {
+        return offset[extent] + (page - firstPage[extent]) * pageSize;
+    }
+}

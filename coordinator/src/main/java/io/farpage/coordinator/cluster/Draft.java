@@ -257,7 +257,7 @@ final class Draft {
                 .isPresent();
     }
 
-    /** Whether a node is to be emptied. */
+    /** Whether a node is marked for draining. */
     boolean isDraining(String node) {
         return drains.find(node).isPresent();
     }

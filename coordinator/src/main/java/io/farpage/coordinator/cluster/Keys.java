@@ -5,7 +5,7 @@ import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import org.pcollections.PSortedMap;
 
-/** Keys of the rows of each table, and words by which an {@link Index} finds rows: parts with {@code /} between them. */
+/** Keys of rows, and words by which an {@link Index} finds rows: parts with {@code /} between them. */
 public final class Keys {
     private Keys() {}
 

@@ -357,7 +357,7 @@ public final class Transfers {
     /** Pages are given up: those that {@code owner} fetches must not be installed. */
     public void remove(Transfer.Owner owner, int page, int pages) {
         for (Transfer each : all) {
-            if (each.owner() == owner) {
+            if (owner.equals(each.owner())) {
                 each.remove(page, pages);
             }
         }
@@ -366,7 +366,7 @@ public final class Transfers {
     /** A thread waits to write to a page that {@code owner} may be fetching. */
     public void wantForWrite(Transfer.Owner owner, int page) {
         for (Transfer each : all) {
-            if (each.owner() == owner) {
+            if (owner.equals(each.owner())) {
                 each.wantForWrite(page);
             }
         }

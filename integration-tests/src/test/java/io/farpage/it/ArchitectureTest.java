@@ -2,6 +2,7 @@ package io.farpage.it;
 
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -202,6 +203,42 @@ class ArchitectureTest {
                                 "java.util.concurrent.locks..",
                                 "java.net.http..")))
                 .check(ALL);
+    }
+
+    /** The packages of the pager have public types for each other; all else sees few of them. */
+    @Test
+    void shouldShowFewTypesOfThePager() {
+        Set<String> shown = Set.of(
+                "CopyProgress",
+                "FaultTrace",
+                "GuestRegion",
+                "Heat",
+                "KeptTable",
+                "Mirroring",
+                "PageCensus",
+                "PageTableException",
+                "PagedGuest",
+                "Pager",
+                "PagerBacking",
+                "PagerCounters",
+                "PagerEnd",
+                "PagerOptions",
+                "PagerStatus",
+                "Pins",
+                "SpaceMap",
+                "WorkingSet");
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.farpage.agent.data.pager..")
+                .should()
+                .dependOnClassesThat(resideInAPackage("io.farpage.agent.data.pager..")
+                        .and(describe("are the pager's own", type -> !shown.contains(topLevelName(type)))))
+                .check(ALL);
+    }
+
+    private static String topLevelName(JavaClass type) {
+        String name = type.getName().substring(type.getPackageName().length() + 1);
+        return name.contains("$") ? name.substring(0, name.indexOf('$')) : name;
     }
 
     /** Neither {@code synchronized} methods nor blocks: a shard waits for no other thread. */

@@ -250,7 +250,7 @@ final class Draft {
         return Optional.of(place.node());
     }
 
-    /** Whether a lease has run out. */
+    /** Whether the lease of a node has run out. */
     boolean isFailed(String node) {
         return nodes.find(node)
                 .filter(known -> known.status() == NodeStatus.FAILED)

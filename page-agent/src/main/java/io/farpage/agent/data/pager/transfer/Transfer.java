@@ -69,7 +69,7 @@ public final class Transfer {
     @FunctionalInterface
     public interface Owner {
         /** The READ of a run has completed. */
-        public void completed(Transfer fetch, FetchStatus status);
+        void completed(Transfer fetch, FetchStatus status);
     }
 
     Transfer(int slot) {

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -49,6 +50,7 @@ class FaultsPageTest {
     private static final int GUESTS = 4;
     private static final int PAGES = 256;
     private static final int PAGE = 4096;
+    private static final long PARKED_SINCE = 1_750_000_000;
     private static final String HOSTILE = "<img src=x onerror=alert(1)>";
 
     private Optional<Chromium> browser = Optional.empty();
@@ -143,6 +145,7 @@ class FaultsPageTest {
                                             space,
                                             new GuestPages(PAGES, 64, 60, 20, 130, 65, 1, 0),
                                             faults,
+                                            number == 1 ? OptionalLong.of(PARKED_SINCE) : OptionalLong.empty(),
                                             Optional.of(map())))));
         }
     }
@@ -197,6 +200,11 @@ class FaultsPageTest {
         assertTrue(
                 browser().text("#guest-table tbody tr").contains("240 KiB of 256 KiB"),
                 browser().text("#guest-table"));
+        assertEquals(
+                1,
+                browser()
+                        .evaluate("document.querySelector('#guest-table').textContent.split('parked since').length - 1")
+                        .asInt());
         report(1);
         browser()
                 .awaitTrue(

@@ -9,6 +9,7 @@ import io.farpage.agent.command.KeeperCommands;
 import io.farpage.agent.command.LatencyCommand;
 import io.farpage.agent.command.LibvirtHookCommand;
 import io.farpage.agent.command.PageCommand;
+import io.farpage.agent.command.ParkCommands;
 import io.farpage.agent.command.RunCommand;
 import io.farpage.agent.command.SpaceCommand;
 import io.farpage.agent.command.UpgradeCommand;
@@ -43,6 +44,8 @@ public final class Main implements Callable<Integer> {
             GuestCommands.Detach.class,
             GuestCommands.Resize.class,
             GuestCommands.Show.class,
+            ParkCommands.Park.class,
+            ParkCommands.Unpark.class,
             LatencyCommand.class,
             ImageCommands.Save.class,
             ImageCommands.Load.class,
@@ -85,7 +88,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, latency, save, load, space, page, doctor,"
+                "give a command: run, join, attach, detach, resize, guests, park, unpark, latency, save, load, space, page, doctor,"
                         + " upgrade, libvirt-hook, cloud-hypervisor-restore, keeper, keeper-drop, config-reference or"
                         + " metrics-reference (page-agent run --help)");
     }

@@ -17,6 +17,7 @@ import io.farpage.coordinator.model.TransportKind;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 /** What a page agent with one shard and the soft provider says of itself, as long as a real one's. */
 final class Documents {
@@ -53,7 +54,7 @@ final class Documents {
                 incarnation,
                 FIGURES_MILLIS,
                 faults,
-                List.of(new FiguresReport.Guest(space, pages, faults, Optional.empty())));
+                List.of(new FiguresReport.Guest(space, pages, faults, OptionalLong.empty(), Optional.empty())));
     }
 
     static EndpointRequest offer(Incarnation own, Incarnation peer, Attempt attempt, Optional<Attempt> answers) {

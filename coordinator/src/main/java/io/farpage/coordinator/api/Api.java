@@ -96,7 +96,7 @@ public final class Api {
         routes.addAll(cluster());
         routes.addAll(new NodeRoutes(membership, links, hosting, new Attaching(ledger, grants), keys).routes());
         routes.addAll(new GrantRoutes(grants).routes());
-        routes.addAll(new FigureRoutes(ledger, membership, links, heat, figures).routes());
+        routes.addAll(new FigureRoutes(ledger, membership, links, spaces, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());
         routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(new CopyRoutes(membership, links, copies, spaceRepairs).routes());

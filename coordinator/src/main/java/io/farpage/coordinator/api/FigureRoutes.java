@@ -5,6 +5,7 @@ import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.figures.Figures;
 import io.farpage.coordinator.model.FiguresReport;
@@ -32,13 +33,15 @@ final class FigureRoutes {
     private final Ledger ledger;
     private final Membership membership;
     private final Links links;
+    private final Spaces spaces;
     private final Heat heat;
     private final Figures figures;
 
-    FigureRoutes(Ledger ledger, Membership membership, Links links, Heat heat, Figures figures) {
+    FigureRoutes(Ledger ledger, Membership membership, Links links, Spaces spaces, Heat heat, Figures figures) {
         this.ledger = ledger;
         this.membership = membership;
         this.links = links;
+        this.spaces = spaces;
         this.heat = heat;
         this.figures = figures;
     }
@@ -62,8 +65,21 @@ final class FigureRoutes {
         FiguresReport report = Requests.body(ctx, NodeOperations.FIGURES);
         membership.require(node, report.incarnation());
         State state = ledger.state();
-        return figures.report(
-                node, report.ofGuests(guest -> state.attachments().containsKey(Keys.id(guest.space()) + "/" + node)));
+        FiguresReport own =
+                report.ofGuests(guest -> state.attachments().containsKey(Keys.id(guest.space()) + "/" + node));
+        List<FiguresReport.Guest> changed = own.guests().stream()
+                .filter(guest -> guest.parkedSince().isPresent() != isParked(guest.space()))
+                .toList();
+        FiguresWanted wanted = figures.report(node, own);
+        changed.forEach(guest ->
+                spaces.guestParked(guest.space(), node, guest.parkedSince().isPresent()));
+        return wanted;
+    }
+
+    private boolean isParked(long space) {
+        return figures.guest(space)
+                .filter(guest -> guest.parkedSince().isPresent())
+                .isPresent();
     }
 
     private NodeFigures nodes(NodeFilter filter, long since) {
@@ -109,6 +125,7 @@ final class FigureRoutes {
                         guest.node(),
                         guest.pages(),
                         figures.ofGuest(space.id(), since),
+                        guest.parkedSince(),
                         map,
                         warm));
     }

@@ -46,6 +46,8 @@ record Audience(boolean everyone, Set<String> nodes, Optional<String> about) {
                     EXTENTS_LOST,
                     EXTENTS_REPAIRED,
                     GUEST_ADOPTED,
+                    GUEST_PARKED,
+                    GUEST_UNPARKED,
                     HOMES_CHANGED -> ofSpace(event, before, after);
         };
     }

@@ -155,6 +155,13 @@ public final class Spaces {
         });
     }
 
+    /** The guest of a node was parked, or no longer is. Its agent keeps that; the cluster learns of it by an event. */
+    public void guestParked(long space, String node, boolean isParked) {
+        EventKind kind = isParked ? EventKind.GUEST_PARKED : EventKind.GUEST_UNPARKED;
+        ledger.change(draft ->
+                draft.emitSoft(kind, Optional.of(node), Optional.empty(), draft.requireSpace(Long.toString(space))));
+    }
+
     private static List<FreeSpace> rooms(Draft draft, SpaceRequest request) {
         if (request.homes().isPresent()) {
             return request.homes().get().stream()

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -50,8 +51,9 @@ public final class Figures {
      *
      * @param node that has reported it
      * @param pages where they were
+     * @param parkedSince since when it is parked
      */
-    public record Guest(String node, GuestPages pages) {}
+    public record Guest(String node, GuestPages pages, OptionalLong parkedSince) {}
 
     /** A map that is looked at: until when it is asked for, and what has come. */
     private record Mapped(long until, Optional<PageMap> map) {}
@@ -88,7 +90,7 @@ public final class Figures {
         for (FiguresReport.Guest guest : report.guests()) {
             Series series = guests.computeIfAbsent(guest.space(), id -> new Series());
             add(series, report.millis(), guest.faults());
-            series.guest = new Guest(node, guest.pages());
+            series.guest = new Guest(node, guest.pages(), guest.parkedSince());
             guest.map()
                     .ifPresent(map -> maps.computeIfPresent(
                             guest.space(), (space, before) -> new Mapped(before.until(), Optional.of(map))));

@@ -15,6 +15,7 @@ import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -32,7 +33,7 @@ class FiguresTest {
     }
 
     private static FiguresReport.Guest guest(long space, long faults) {
-        return new FiguresReport.Guest(space, PAGES, faults(faults), Optional.empty());
+        return new FiguresReport.Guest(space, PAGES, faults(faults), OptionalLong.empty(), Optional.empty());
     }
 
     private static FiguresReport report(long faults, FiguresReport.Guest... guests) {
@@ -69,7 +70,7 @@ class FiguresTest {
         figures.report("a", report(1, guest(7, 10)));
         figures.report("b", report(1, guest(7, 20)));
         assertEquals(List.of(2.0, 4.0), figures.ofGuest(7, 0).faultsPerSecond());
-        assertEquals(Optional.of(new Figures.Guest("b", PAGES)), figures.guest(7));
+        assertEquals(Optional.of(new Figures.Guest("b", PAGES, OptionalLong.empty())), figures.guest(7));
         assertEquals(Set.of("a", "b"), figures.nodes());
     }
 
@@ -80,8 +81,10 @@ class FiguresTest {
         assertEquals(
                 List.of(7L),
                 figures.report("a", report(1, guest(7, 1), guest(8, 1))).maps());
-        figures.report("a", report(1, new FiguresReport.Guest(7, PAGES, faults(1), Optional.of(MAP))));
-        figures.report("a", report(1, new FiguresReport.Guest(8, PAGES, faults(1), Optional.of(MAP))));
+        figures.report(
+                "a", report(1, new FiguresReport.Guest(7, PAGES, faults(1), OptionalLong.empty(), Optional.of(MAP))));
+        figures.report(
+                "a", report(1, new FiguresReport.Guest(8, PAGES, faults(1), OptionalLong.empty(), Optional.of(MAP))));
         assertEquals(Optional.of(MAP), figures.map(7));
         assertEquals(Optional.empty(), figures.map(8), "a map that was not looked at is not kept");
         time.advance(Duration.ofSeconds(31));

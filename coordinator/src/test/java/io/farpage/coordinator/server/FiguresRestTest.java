@@ -9,6 +9,8 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.FaultFigures;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.GuestFigures;
@@ -22,9 +24,11 @@ import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -72,7 +76,7 @@ class FiguresRestTest {
     }
 
     private static FiguresReport.Guest guest(long id, Optional<PageMap> map) {
-        return new FiguresReport.Guest(id, WHERE, FAULTS, map);
+        return new FiguresReport.Guest(id, WHERE, FAULTS, OptionalLong.empty(), map);
     }
 
     @Test
@@ -99,6 +103,37 @@ class FiguresRestTest {
         assertEquals(0, unseen.at("/nodes/0/history/at").size(), unseen.toString());
         assertEquals(
                 400, running.send("GET", "/api/v1/figures/nodes?since=x", "").statusCode());
+    }
+
+    @Test
+    void shouldEmitAnEventWhenAGuestIsParkedAndUnparked() throws Exception {
+        long before = events().getLast().index();
+        running.client.reportFigures("a", report(1, guest(space, Optional.empty())));
+        running.client.reportFigures("a", report(1, parked(1_750_000_000)));
+        running.client.reportFigures("a", report(1, parked(1_750_000_000)));
+        assertEquals(
+                OptionalLong.of(1_750_000_000),
+                running.client
+                        .call(ViewOperations.FIGURES_OF_GUESTS.at())
+                        .guests()
+                        .getFirst()
+                        .parkedSince());
+        running.client.reportFigures("a", report(1, guest(space, Optional.empty())));
+        List<Event> since =
+                events().stream().filter(event -> event.index() > before).toList();
+        assertEquals(
+                List.of(EventKind.GUEST_PARKED, EventKind.GUEST_UNPARKED),
+                since.stream().map(Event::kind).toList());
+        assertEquals(Optional.of("a"), since.getFirst().node());
+        assertEquals(OptionalLong.of(space), since.getFirst().spaceId());
+    }
+
+    private FiguresReport.Guest parked(long since) {
+        return new FiguresReport.Guest(space, WHERE, FAULTS, OptionalLong.of(since), Optional.empty());
+    }
+
+    private List<Event> events() throws CoordinatorException {
+        return running.client.events(0, Duration.ZERO).events();
     }
 
     private JsonNode shown(String path) throws IOException, InterruptedException {

@@ -284,7 +284,7 @@ public final class GuestCommands {
                 table.append("%n%-20s %-9s %10d %10s %10d %10d %9.1f %9.1f"
                         .formatted(
                                 guest.space(),
-                                guest.state(),
+                                guest.parked().isPresent() ? "parked" : guest.state(),
                                 guest.where().residentPages(),
                                 limited ? Integer.toString(guest.where().localLimitPages()) : "-",
                                 guest.where().remotePages(),

@@ -191,6 +191,13 @@ public final class AgentKeys {
             "1d",
             "How long the unwritten pages of a VMM that has ended are kept while none of them reaches a home; then they"
                     + " are discarded.");
+    public static final Key<Duration> GUEST_PARK_AFTER = Key.duration(
+            "guest.park_after",
+            "0ns",
+            "0ns",
+            "30d",
+            "How long a guest has to be idle (two faults a second at most, and 5 % of a processor in its VMM) until it"
+                    + " is parked: all but 1 MiB of its memory leaves for its homes. 0: never by itself.");
     public static final Key<Path> SEAL_DIRECTORY = Key.path(
             "seal.directory",
             "/var/lib/farpage/seal",
@@ -400,6 +407,7 @@ public final class AgentKeys {
             GUEST_PINS,
             GUEST_PIN_LINGER,
             GUEST_FLUSH_DEADLINE,
+            GUEST_PARK_AFTER,
             SEAL_DIRECTORY,
             SEAL_KEYS,
             SEAL_KEY_COMMAND,

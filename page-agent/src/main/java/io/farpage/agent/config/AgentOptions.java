@@ -103,6 +103,7 @@ public final class AgentOptions {
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 config.get(AgentKeys.GUEST_FLUSH_DEADLINE),
+                config.get(AgentKeys.GUEST_PARK_AFTER),
                 new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)),
                 new Seals(seals(config)),
                 new Drops.Options(

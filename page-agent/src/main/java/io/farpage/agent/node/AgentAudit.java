@@ -81,6 +81,16 @@ final class AgentAudit implements LinkWatch, GuestWatch, RefusedConnection.Liste
     }
 
     @Override
+    public void parked(String space) {
+        audit.record(new AuditEvent(Actor.PROGRAM, "guest.park", space, Outcome.OK, Map.of("cause", "idle")));
+    }
+
+    @Override
+    public void unparked(String space) {
+        audit.record(new AuditEvent(Actor.PROGRAM, "guest.unpark", space, Outcome.OK, Map.of("cause", "faults")));
+    }
+
+    @Override
     public void ended(String space, String reason, boolean saved) {
         audit.record(
                 new AuditEvent(Actor.PROGRAM, "guest.end", space, Outcome.OK, Map.of("cause", reason, "saved", saved)));

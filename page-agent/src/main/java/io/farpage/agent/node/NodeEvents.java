@@ -55,6 +55,8 @@ final class NodeEvents implements EventWatch.Listener {
                     DRAIN_CHANGED,
                     NODE_DRAINED,
                     GUEST_ADOPTED,
+                    GUEST_PARKED,
+                    GUEST_UNPARKED,
                     UNKNOWN -> {}
         }
     }

@@ -37,7 +37,11 @@ public final class GuestApi {
                         GuestOperations.ATTACH,
                         ctx -> guests.attach(space(ctx), Requests.body(ctx, GuestOperations.ATTACH, MAX_BODY))),
                 new Route(GuestOperations.DETACH, this::detach),
-                route(GuestOperations.RESIZE, this::resize));
+                route(GuestOperations.RESIZE, this::resize),
+                route(
+                        GuestOperations.PARK,
+                        ctx -> guests.park(space(ctx), Requests.body(ctx, GuestOperations.PARK, MAX_BODY))),
+                route(GuestOperations.UNPARK, this::unpark));
     }
 
     /** A route whose answer fails with what guests and the coordinator refuse. */
@@ -82,6 +86,11 @@ public final class GuestApi {
     private GuestStatus resize(Context ctx) throws IOException, GuestException {
         guests.resize(
                 space(ctx), Requests.body(ctx, GuestOperations.RESIZE, MAX_BODY).localBytes());
+        return guests.status(space(ctx));
+    }
+
+    private GuestStatus unpark(Context ctx) throws IOException, GuestException {
+        guests.unpark(space(ctx), Requests.body(ctx, GuestOperations.UNPARK, MAX_BODY));
         return guests.status(space(ctx));
     }
 

@@ -80,6 +80,14 @@ public final class GuestMetrics {
                 "peak_resident_pages",
                 "The most pages that were resident",
                 g -> g.where().peakResidentPages());
+        gauge("parked", "1 while the guest is parked", g -> g.parked().isPresent() ? 1 : 0);
+        gauge(
+                "parked_bytes",
+                "Memory of a parked guest that has left for its homes since it was parked",
+                g -> g.parked()
+                        .map(as -> as.leftPages(g.where().residentPages())
+                                * g.where().pageSize())
+                        .orElse(0L));
         gauge(
                 "pins_held",
                 "1 while pages stay resident, whatever the limit, because a device may write to them",

@@ -12,6 +12,9 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.LocalLimit;
 import io.farpage.agent.control.guest.NewSpace;
+import io.farpage.agent.control.guest.ParkRequest;
+import io.farpage.agent.control.guest.ParkResult;
+import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Operation;
 import java.util.List;
@@ -47,6 +50,14 @@ public final class GuestOperations {
     public static final Operation<LocalLimit, GuestStatus> RESIZE = put(GUEST + "/local", OPERATOR, "guest.resize")
             .json(LocalLimit.class, GuestStatus.class)
             .summary("Change how much of a guest's memory may be resident");
+
+    public static final Operation<ParkRequest, ParkResult> PARK = post(GUEST + "/park", OPERATOR, "guest.park")
+            .json(ParkRequest.class, ParkResult.class)
+            .summary("Move all but a few pages of a guest to their homes, while its VMM lives");
+
+    public static final Operation<UnparkRequest, GuestStatus> UNPARK = post(GUEST + "/unpark", OPERATOR, "guest.unpark")
+            .json(UnparkRequest.class, GuestStatus.class)
+            .summary("Bring the pages back that were resident when a guest was parked");
 
     private GuestOperations() {}
 }

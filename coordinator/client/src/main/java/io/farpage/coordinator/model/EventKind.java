@@ -61,6 +61,12 @@ public enum EventKind {
      */
     @JsonProperty("guest-adopted")
     GUEST_ADOPTED,
+    /** The guest of {@code space} on {@code node} was parked. */
+    @JsonProperty("guest-parked")
+    GUEST_PARKED,
+    /** The guest of {@code space} on {@code node} is no longer parked. */
+    @JsonProperty("guest-unparked")
+    GUEST_UNPARKED,
     /**
      * {@code node} joins extents of {@code space}, was promoted to one of their homes or dropped from them, or the
      * frames of an earlier drop were given back.

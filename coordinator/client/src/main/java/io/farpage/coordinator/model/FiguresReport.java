@@ -3,6 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 
 /**
@@ -38,12 +39,14 @@ public record FiguresReport(
      * @param space id of its space
      * @param pages where they are
      * @param faults since the last report
+     * @param parkedSince since when it is parked, in seconds since 1970; empty if it is not
      * @param map where its pages are over its address space; empty unless the last answer has asked for it
      */
     public record Guest(
             @JsonProperty(required = true) long space,
             @JsonProperty(required = true) GuestPages pages,
             @JsonProperty(required = true) FaultFigures faults,
+            OptionalLong parkedSince,
             Optional<PageMap> map) {}
 
     /** The same, of guests that a condition holds for. */

@@ -3,6 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * How guests have faulted, and where their pages are.
@@ -29,6 +30,7 @@ public record GuestFigures(
      * @param node that has reported it last
      * @param pages where its pages were then
      * @param history of its faults
+     * @param parkedSince since when it is parked, in seconds since 1970 by its agent's clock; empty if it is not
      * @param map where its pages are over its address space, once the agent has sent that; only of a guest that is
      *     asked for alone
      * @param heat faults in a minute of each part of {@code map}, or of 256 parts; only of a guest that is asked for
@@ -40,6 +42,7 @@ public record GuestFigures(
             @JsonProperty(required = true) String node,
             @JsonProperty(required = true) GuestPages pages,
             @JsonProperty(required = true) FaultHistory history,
+            OptionalLong parkedSince,
             Optional<PageMap> map,
             Optional<List<Long>> heat) {}
 }

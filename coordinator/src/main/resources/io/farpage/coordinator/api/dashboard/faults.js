@@ -31,6 +31,10 @@ export function liveCells() {
   return {resident: element("div"), rate: element("span"), p50: element("span"), p99: element("span"), spark: element("span")};
 }
 
+/** Since when a guest is parked, for one that is. */
+export const parkedSince = guest =>
+  guest.parkedSince === undefined ? [] : [element("div", {class: "dim"}, `parked since ${clockOf(guest.parkedSince)}`)];
+
 /** Fills the cells of a guest. */
 export function showLive(cells, guest, pageSize, now) {
   if (!guest) {
@@ -40,7 +44,8 @@ export function showLive(cells, guest, pageSize, now) {
     return;
   }
   const last = latest(guest.history, now);
-  cells.resident.replaceChildren(usage(guest.pages.resident * pageSize, Math.min(guest.pages.limit, guest.pages.all) * pageSize, false));
+  cells.resident.replaceChildren(usage(guest.pages.resident * pageSize, Math.min(guest.pages.limit, guest.pages.all) * pageSize, false),
+    ...parkedSince(guest));
   cells.rate.replaceChildren(perSecond(last.faultsPerSecond));
   cells.p50.replaceChildren(nanos(last.faultP50Ns));
   cells.p99.replaceChildren(nanos(last.faultP99Ns));

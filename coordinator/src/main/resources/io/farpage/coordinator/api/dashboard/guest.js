@@ -3,6 +3,7 @@ import {minutes, percentiles, plot} from "./charts.js";
 import {read, Refusal, signIn} from "./coordinator.js";
 import {bytes, changed, clock, element, nanos, perSecond, usage} from "./dom.js";
 import {lives} from "./extents.js";
+import {parkedSince} from "./faults.js";
 import {Histories, latest} from "./histories.js";
 import {band, bands, mapTable} from "./pagemap.js";
 
@@ -62,7 +63,7 @@ function showFigures(guest, space, now) {
     size,
     figure("Runs on", guest.node),
     figure("Resident", inBytes(pages.resident), usage(pages.resident * space.pageSize, limit * space.pageSize, false),
-      ...(pages.limit < pages.all ? [] : ["without a limit"])),
+      ...(pages.limit < pages.all ? [] : ["without a limit"]), ...parkedSince(guest)),
     figure("Remote", inBytes(pages.remote), `${pages.remote.toLocaleString("en")} pages at their homes`),
     figure("Dirty", inBytes(pages.dirty), "newer than at their homes", ...(pages.stranded ? [`${inBytes(pages.stranded)} whose home is lost`] : [])),
     figure("Zero", inBytes(pages.zero), "never written, or given up"),

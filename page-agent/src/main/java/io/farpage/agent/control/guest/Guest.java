@@ -50,6 +50,7 @@ final class Guest {
     private final HandoffSocket socket;
     private final Admission admission;
     private final Listener listener;
+    private final IdleWatch idle;
     private final LongSupplier clock;
     private final Thread thread;
     private final RefusalLog refusals = new RefusalLog();
@@ -110,6 +111,12 @@ final class Guest {
         /** A process has handed memory over; the reason why it is refused, if it is. */
         default void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {}
 
+        /** It was parked because it was idle. */
+        default void parked(SpaceMap map) {}
+
+        /** Its faults have ended parking. */
+        default void unparked(SpaceMap map) {}
+
         /** The VMM or the agent has ended it. */
         default void ended(SpaceMap map, PagerEnd end) {}
 
@@ -122,13 +129,21 @@ final class Guest {
      *
      * @param use of the space, exclusive; closed at the end
      * @param socket on which the VMM hands its memory over; closed at the end
+     * @param parkAfter how long the guest has to be idle to be parked; zero: it never is
      * @param clock monotonic nanoseconds
      */
-    Guest(SpaceUse use, HandoffSocket socket, Admission admission, Listener listener, LongSupplier clock) {
+    Guest(
+            SpaceUse use,
+            HandoffSocket socket,
+            Admission admission,
+            Listener listener,
+            Duration parkAfter,
+            LongSupplier clock) {
         this.use = use;
         this.socket = socket;
         this.admission = admission;
         this.listener = listener;
+        idle = new IdleWatch(parkAfter);
         this.clock = clock;
         // Its VMM runs already: it is not one that waits, even before its thread does.
         admission.adopted().ifPresent(memory -> {
@@ -201,7 +216,7 @@ final class Guest {
             return;
         }
         if (ended != null) {
-            last = Snapshot.of(ended);
+            last = Snapshot.of(ended).unparked();
             paging = null;
             // A successor of a process that is killed before adopts the guest, whose VMM has ended, and detaches.
             use.whenDetached(ended::forget);
@@ -287,9 +302,13 @@ final class Guest {
                     served.probe();
                     cutOffIfRevoked(served);
                     map.makeIfRequested(served::map);
+                    if (served.unparkIfWoken()) {
+                        listener.unparked(use.map());
+                    }
                     if (clock.getAsLong() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = clock.getAsLong();
                         listener.heat(use.map(), served.heat());
+                        parkIfIdle(served);
                     }
                 }
             }
@@ -306,6 +325,19 @@ final class Guest {
         }
         return new PagerEnd(
                 "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
+    }
+
+    private void parkIfIdle(Paging served) {
+        boolean isIdle = idle.observe(clock.getAsLong(), served.faults(), served.processorTime());
+        if (!isIdle || !served.isEvictable() || served.parked().isPresent()) {
+            return;
+        }
+        try {
+            GuestParking.park(this, GuestParking.KEEP_BYTES, false);
+            listener.parked(use.map());
+        } catch (GuestException e) {
+            log.warn("space {}: its guest is idle and is not parked: {}", space(), e.getMessage());
+        }
     }
 
     /**
@@ -388,12 +420,40 @@ final class Guest {
         }
     }
 
+    /** The fewest pages that may stay resident while it is parked; 0 before its VMM has come. */
+    long leastParkedPages() {
+        Paging now = paging;
+        return now == null ? 0 : now.leastParkedPages();
+    }
+
+    /** @throws TimeoutException if a shard does not answer */
+    void park(int keepPages) throws TimeoutException {
+        Paging now = paging;
+        if (now != null) {
+            now.park(keepPages);
+        }
+    }
+
+    void unpark() {
+        Paging now = paging;
+        if (now != null) {
+            now.unpark();
+        }
+    }
+
     /** The status of a paging at one moment. */
-    private record Snapshot(Optional<Integer> pid, boolean evictable, PagingStatus status, PinStatus pins) {
-        static final Snapshot NONE = new Snapshot(Optional.empty(), false, PagingStatus.NONE, PinStatus.NONE);
+    private record Snapshot(
+            Optional<Integer> pid, boolean evictable, PagingStatus status, PinStatus pins, Optional<Parked> parked) {
+        static final Snapshot NONE =
+                new Snapshot(Optional.empty(), false, PagingStatus.NONE, PinStatus.NONE, Optional.empty());
 
         static Snapshot of(Paging paging) {
-            return new Snapshot(Optional.of(paging.pid()), paging.isEvictable(), paging.status(), paging.pins());
+            return new Snapshot(
+                    Optional.of(paging.pid()), paging.isEvictable(), paging.status(), paging.pins(), paging.parked());
+        }
+
+        Snapshot unparked() {
+            return new Snapshot(pid, evictable, status, pins, Optional.empty());
         }
     }
 
@@ -429,7 +489,8 @@ final class Guest {
         Paging now = paging;
         return now == null || last != null
                 ? Optional.empty()
-                : Optional.of(new GuestSample(spaceId(), now.status().where(), now.recentFaults(), map.take()));
+                : Optional.of(
+                        new GuestSample(spaceId(), now.status().where(), now.recentFaults(), now.parked(), map.take()));
     }
 
     /** How far the copying of its pages to homes that join is. */
@@ -456,6 +517,7 @@ final class Guest {
                 use.space().encryption().isPresent(),
                 now.evictable(),
                 now.pins(),
+                now.parked(),
                 detail,
                 now.status().where(),
                 now.status().faults(),

@@ -46,6 +46,16 @@ final class GuestEvents implements Guest.Listener {
     }
 
     @Override
+    public void parked(SpaceMap map) {
+        watch.parked(map.name());
+    }
+
+    @Override
+    public void unparked(SpaceMap map) {
+        watch.unparked(map.name());
+    }
+
+    @Override
     public void ended(SpaceMap map, PagerEnd end) {
         watch.ended(map.name(), end.reason(), end.saved());
     }

@@ -93,6 +93,7 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 MemoryFile.lengthOf(memory.file()),
                 memory.slices(),
                 past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())),
+                Optional.empty(),
                 Optional.empty());
     }
 

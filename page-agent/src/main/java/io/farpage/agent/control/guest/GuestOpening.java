@@ -90,7 +90,7 @@ final class GuestOpening {
                     options(request, use.map().pageSize()),
                     hosts,
                     new HandoffAdmission.Keeping(options.keeping(), socket.path()));
-            Guest guest = new Guest(use, socket, admission, listener, System::nanoTime);
+            Guest guest = new Guest(use, socket, admission, listener, options.parkAfter(), System::nanoTime);
             done = true;
             return guest;
         } catch (IllegalArgumentException e) {
@@ -147,6 +147,7 @@ final class GuestOpening {
                 new PagerOptions(
                         record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
                 hosts);
-        return new Guest(use, socket, new AdoptedMemory(paging, left.seal()), listener, System::nanoTime);
+        return new Guest(
+                use, socket, new AdoptedMemory(paging, left.seal()), listener, options.parkAfter(), System::nanoTime);
     }
 }

@@ -11,6 +11,7 @@ import java.time.Duration;
  * @param depth transfers that a pager may have under way
  * @param deadline of one of them
  * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is discarded
+ * @param parkAfter how long a guest has to be idle to be parked; zero: none is
  * @param pins policy for guests whose memory may be pinned
  * @param seals opens encrypted spaces
  * @param mirrors treatment of pages with several homes
@@ -20,6 +21,7 @@ public record GuestOptions(
         int depth,
         Duration deadline,
         Duration flushDeadline,
+        Duration parkAfter,
         PinPolicy pins,
         Seals seals,
         Drops.Options mirrors,

@@ -34,6 +34,7 @@ import java.util.regex.Pattern;
  * @param sealed of an encrypted space
  * @param extents of the space as the agent knew them last; an agent of an earlier build leaves them out, and they are
  *     left out if the record has no room for them
+ * @param parked if the guest is parked
  */
 record GuestRecord(
         @JsonProperty(required = true) String node,
@@ -50,7 +51,8 @@ record GuestRecord(
         @JsonProperty(required = true) long memoryBytes,
         @JsonProperty(required = true) List<Slice> slices,
         Optional<Sealed> sealed,
-        Optional<SpaceExtents> extents) {
+        Optional<SpaceExtents> extents,
+        Optional<Parked> parked) {
     /**
      * What a successor must know to open the pages of an encrypted space, beside their tags and versions.
      *
@@ -109,12 +111,12 @@ record GuestRecord(
 
     /** The same for another process. */
     GuestRecord of(Incarnation other) {
-        return with(other, localPages, sealed, extents);
+        return with(other, localPages, sealed, extents, parked);
     }
 
     /** The same with another limit. */
     GuestRecord limitedTo(int otherLocalPages) {
-        return with(incarnation, otherLocalPages, sealed, extents);
+        return with(incarnation, otherLocalPages, sealed, extents, parked);
     }
 
     /** The same with other salts. */
@@ -123,19 +125,26 @@ record GuestRecord(
                 incarnation,
                 localPages,
                 Optional.of(Sealed.of(sealed.orElseThrow().keyId(), salts)),
-                extents);
+                extents,
+                parked);
     }
 
     /** The same with other extents, or without any. */
     GuestRecord at(Optional<SpaceExtents> now) {
-        return with(incarnation, localPages, sealed, now);
+        return with(incarnation, localPages, sealed, now, parked);
+    }
+
+    /** The same, parked or not. */
+    GuestRecord parkedAs(Optional<Parked> now) {
+        return with(incarnation, localPages, sealed, extents, now);
     }
 
     private GuestRecord with(
             Incarnation otherIncarnation,
             int otherLocalPages,
             Optional<Sealed> otherSealed,
-            Optional<SpaceExtents> otherExtents) {
+            Optional<SpaceExtents> otherExtents,
+            Optional<Parked> otherParked) {
         return new GuestRecord(
                 node,
                 otherIncarnation,
@@ -151,7 +160,8 @@ record GuestRecord(
                 memoryBytes,
                 slices,
                 otherSealed,
-                otherExtents);
+                otherExtents,
+                otherParked);
     }
 
     /** Where the table of a slice begins in the file; behind the last are tags and versions. */
@@ -209,6 +219,15 @@ record GuestRecord(
         } catch (IllegalArgumentException e) {
             return Optional.of(String.valueOf(e.getMessage()));
         }
+        if (parked.isPresent() && !isSound(parked.get())) {
+            return Optional.of(
+                    "it is parked with %d resident pages".formatted(parked.get().keepPages()));
+        }
         return covered == pages ? Optional.empty() : Optional.of("its slices have %d pages".formatted(covered));
+    }
+
+    private boolean isSound(Parked as) {
+        return as.keepPages() >= (long) Pager.leastParkedPages(pageBytes) * slices.size()
+                && as.keepPages() <= Integer.MAX_VALUE;
     }
 }

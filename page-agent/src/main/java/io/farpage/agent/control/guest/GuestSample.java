@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.GuestPages;
 import io.farpage.coordinator.model.PageMap;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -14,9 +15,10 @@ import org.HdrHistogram.Histogram;
  * @param space id of its space
  * @param where its pages are
  * @param faults since the last sample
+ * @param parked if it is parked
  * @param map of its pages over the address space, if one was requested
  */
-record GuestSample(long space, PagerStatus where, Faults faults, Optional<PageMap> map) {
+record GuestSample(long space, PagerStatus where, Faults faults, Optional<Parked> parked, Optional<PageMap> map) {
     /**
      * Faults that were counted for a while.
      *
@@ -62,6 +64,7 @@ record GuestSample(long space, PagerStatus where, Faults faults, Optional<PageMa
                         where.lostPages(),
                         where.strandedPages()),
                 faults.figures(),
+                parked.map(as -> OptionalLong.of(as.since())).orElse(OptionalLong.empty()),
                 map);
     }
 }

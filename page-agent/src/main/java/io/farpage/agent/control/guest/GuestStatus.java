@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param encrypted whether the homes can neither read its pages nor alter them unnoticed
  * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
  * @param pins whether pages stay resident because a device may write to them
+ * @param parked if its memory was made to leave for its homes
  * @param detail how it ended, or why the last handoff was refused; empty if there is no more to report
  * @param where its pages are
  * @param faults counts and latencies of its faults
@@ -31,6 +32,7 @@ public record GuestStatus(
         boolean encrypted,
         boolean evictable,
         PinStatus pins,
+        Optional<Parked> parked,
         String detail,
         @JsonUnwrapped PagerStatus where,
         @JsonUnwrapped Faults faults,

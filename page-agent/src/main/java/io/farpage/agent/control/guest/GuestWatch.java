@@ -29,6 +29,12 @@ public interface GuestWatch {
      */
     default void adopted(String space, int pid, Optional<String> refusal) {}
 
+    /** A guest was parked because it was idle, not by request. */
+    default void parked(String space) {}
+
+    /** A parked guest has faulted so often that it is no longer parked. */
+    default void unparked(String space) {}
+
     /**
      * A guest whose VMM had come has ended.
      *

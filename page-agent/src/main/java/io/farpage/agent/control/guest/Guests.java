@@ -42,6 +42,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private final GuestOpening opening;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
     private final Adoptions adoptions;
+    private final GuestParking parking = new GuestParking(System::nanoTime);
     /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
     private boolean leaving;
 
@@ -235,6 +236,19 @@ public final class Guests implements AutoCloseable, SampledGuests {
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Makes all but a few pages of a guest leave for their homes, and waits for that. */
+    public ParkResult park(String name, ParkRequest request) throws GuestException {
+        return parking.park(require(name), request);
+    }
+
+    /** Ends parking; a guest that is not parked gets the limit, if the request has one. */
+    public void unpark(String name, UnparkRequest request) throws GuestException {
+        if (request.localBytes().isPresent()) {
+            resize(name, request.localBytes().getAsLong());
+        }
+        require(name).unpark();
     }
 
     private Guest require(String name) throws GuestException {

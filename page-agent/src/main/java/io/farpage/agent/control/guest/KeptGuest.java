@@ -282,6 +282,14 @@ final class KeptGuest {
         }
     }
 
+    /** The guest was parked, or no longer is. */
+    synchronized void parked(Optional<Parked> now) {
+        if (!released) {
+            record = record.parkedAs(now);
+            write();
+        }
+    }
+
     /** The extents of its space have changed. */
     synchronized void knows(SpaceExtents extents) {
         if (!released) {

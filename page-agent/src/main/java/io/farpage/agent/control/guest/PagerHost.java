@@ -150,6 +150,21 @@ final class PagerHost {
         return held;
     }
 
+    /** Parks the guest of a pager. Completes when the pager has begun. */
+    CompletableFuture<Void> park(Pager pager, int keepPages) {
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            pager.park(keepPages);
+            begun.complete(null);
+        }));
+        return begun;
+    }
+
+    /** Ends parking. */
+    void unpark(Pager pager) {
+        shard.submit(new ShardCommand.Run(pager::unpark));
+    }
+
     /** Whether a pager can no longer reach any home and has no transfer under way. */
     CompletableFuture<Boolean> isCutOff(Pager pager) {
         CompletableFuture<Boolean> answer = new CompletableFuture<>();

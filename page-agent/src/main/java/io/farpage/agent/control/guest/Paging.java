@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -52,6 +53,36 @@ interface Paging {
      * @throws IllegalArgumentException if that is too few for the number of pagers
      */
     void resize(int localPages);
+
+    /** The fewest pages that may stay resident while the guest is parked. Any thread. */
+    long leastParkedPages();
+
+    /**
+     * Parks the guest: all but a few pages leave for their homes. Any thread.
+     *
+     * @param keepPages that may stay, {@link #leastParkedPages} or more
+     * @throws TimeoutException if a shard does not answer; pagers of other shards are parked
+     */
+    void park(int keepPages) throws TimeoutException;
+
+    /** Ends parking, and brings back what had left, as far as the limit has room. Any thread. */
+    void unpark();
+
+    /** Whether the guest is parked. Any thread. */
+    Optional<Parked> parked();
+
+    /**
+     * Unparks all pagers of a parked guest if one of them was woken by its faults.
+     *
+     * @return whether that was so
+     */
+    boolean unparkIfWoken();
+
+    /** Processor time that the VMM has used; empty if that is not known. */
+    Optional<Duration> processorTime();
+
+    /** Faults so far. Any thread. */
+    long faults();
 
     /** Faults by range of pages. */
     HeatReport heat();

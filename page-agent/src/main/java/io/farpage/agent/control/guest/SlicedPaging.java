@@ -32,6 +32,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -65,6 +66,8 @@ final class SlicedPaging implements Paging {
 
     private volatile int cap;
     private volatile long ceiling;
+    /** Written under the lock of {@link #shares}. */
+    private volatile Optional<Parked> parked = Optional.empty();
 
     /**
      * What a guest's memory holds.
@@ -121,6 +124,9 @@ final class SlicedPaging implements Paging {
             if (backing != null) {
                 backing.pins().onInspected(this::wake);
             }
+            parked = kept.flatMap(one -> one.record().parked());
+            parked.ifPresent(
+                    as -> eachParked(as.keepPages(), (one, pages) -> one.pager().park(pages)));
         } catch (RuntimeException | HandoffException e) {
             for (SlicePager one : pagers) {
                 one.host().discard(one.pager());
@@ -336,6 +342,82 @@ final class SlicedPaging implements Paging {
     }
 
     @Override
+    public long leastParkedPages() {
+        return (long) Pager.leastParkedPages(pageBytes()) * pagers.size();
+    }
+
+    private int pageBytes() {
+        return pagers.getFirst().pager().status().pageSize();
+    }
+
+    /** Shares the pages that stay among the pagers, by the sizes of their slices. */
+    private void eachParked(long keepPages, ObjIntConsumer<SlicePager> park) {
+        int least = Pager.leastParkedPages(pageBytes());
+        long all = pagers.stream().mapToLong(one -> one.slice().pages()).sum();
+        long above = keepPages - leastParkedPages();
+        for (SlicePager one : pagers) {
+            park.accept(one, least + (int) (above * one.slice().pages() / all));
+        }
+    }
+
+    @Override
+    public void park(int keepPages) throws TimeoutException {
+        synchronized (shares) {
+            List<CompletableFuture<Void>> begun = new ArrayList<>();
+            long resident = parked.map(Parked::residentPages)
+                    .orElseGet(() -> status().where().residentPages());
+            eachParked(keepPages, (one, pages) -> begun.add(one.host().park(one.pager(), pages)));
+            Parked as = new Parked(keepPages, resident, System.currentTimeMillis() / 1000);
+            parked = Optional.of(as);
+            kept.ifPresent(one -> one.parked(parked));
+            try {
+                CompletableFuture.allOf(begun.toArray(CompletableFuture<?>[]::new))
+                        .get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e.getCause());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void unpark() {
+        synchronized (shares) {
+            pagers.forEach(one -> one.host().unpark(one.pager()));
+            parked = Optional.empty();
+            kept.ifPresent(one -> one.parked(parked));
+        }
+    }
+
+    @Override
+    public Optional<Parked> parked() {
+        return parked;
+    }
+
+    @Override
+    public boolean unparkIfWoken() {
+        synchronized (shares) {
+            boolean woken = parked.isPresent()
+                    && !pagers.stream().allMatch(one -> one.pager().isParked());
+            if (woken) {
+                unpark();
+            }
+            return woken;
+        }
+    }
+
+    @Override
+    public Optional<Duration> processorTime() {
+        return ProcessHandle.of(pid()).flatMap(vmm -> vmm.info().totalCpuDuration());
+    }
+
+    @Override
+    public long faults() {
+        return pagers.stream().mapToLong(one -> one.pager().counters().faults()).sum();
+    }
+
+    @Override
     public HeatReport heat() {
         List<HeatReport.Range> ranges =
                 pagers.stream().flatMap(SlicePager::heat).toList();
@@ -356,7 +438,7 @@ final class SlicedPaging implements Paging {
                 .collect(Collectors.groupingBy(
                         copy -> new ExtentEpoch(copy.firstPage(), copy.epoch()),
                         Collectors.summingLong(copy -> copy.left().get())));
-        int pageSize = pagers.getFirst().pager().status().pageSize();
+        int pageSize = pageBytes();
         return left.entrySet().stream()
                 .map(each -> new CopyReport.Copy(space, each.getKey(), each.getValue() * pageSize))
                 .toList();
@@ -364,9 +446,7 @@ final class SlicedPaging implements Paging {
 
     @Override
     public GuestSample.Faults recentFaults() {
-        long total = pagers.stream()
-                .mapToLong(one -> one.pager().counters().faults())
-                .sum();
+        long total = faults();
         long before = sampledFaults.getAndSet(total);
         return PagingStatus.recent(total - before, pagers);
     }

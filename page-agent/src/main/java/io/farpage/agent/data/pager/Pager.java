@@ -7,6 +7,7 @@ import io.farpage.agent.data.pager.evict.WriteBack;
 import io.farpage.agent.data.pager.fault.Arrivals;
 import io.farpage.agent.data.pager.fault.Children;
 import io.farpage.agent.data.pager.fault.FaultHandler;
+import io.farpage.agent.data.pager.fault.Parking;
 import io.farpage.agent.data.pager.fault.Replay;
 import io.farpage.agent.data.pager.fault.Residency;
 import io.farpage.agent.data.pager.home.CopyProgress;
@@ -109,7 +110,11 @@ public final class Pager implements DutyCycle {
         faults = new FaultHandler(memory, installer, arrivals, residency, children);
         messages = new KernelMessages(memory, guest.kept());
         losses = new Losses(context, table);
-        replay = new Replay(guest.workingSet(), table, arrivals);
+        replay = new Replay(table, arrivals);
+        if (guest.workingSet().runs() > 0) {
+            table.want(guest.workingSet());
+            replay.begin(true);
+        }
         GuestFile file = guest.file();
         if (file == null) {
             evictor = null;
@@ -133,6 +138,11 @@ public final class Pager implements DutyCycle {
         return PageTable.bytes(pages);
     }
 
+    /** The fewest pages of {@code pageBytes} bytes that a parked guest's pager may have resident. */
+    public static int leastParkedPages(int pageBytes) {
+        return Parking.leastPages(pageBytes);
+    }
+
     /** Sets whether the shard's thread spins, so that messages are polled in every duty cycle. */
     public void spinning(boolean spin) {
         spinning = spin;
@@ -146,7 +156,28 @@ public final class Pager implements DutyCycle {
         residency.resize(localPages);
     }
 
-    /** Pages that may be resident. Any thread. */
+    /**
+     * Makes all but {@code keepPages} of the resident pages leave for their homes, and keeps it so until
+     * {@link #unpark}, or until the guest faults so often that it is not idle. Before the pager is started, or the
+     * shard's thread.
+     *
+     * @param keepPages {@link #leastParkedPages} or more
+     */
+    public void park(int keepPages) {
+        residency.parking().park(keepPages);
+    }
+
+    /** Ends parking: the pages that had left since then are fetched again, as far as the limit has room for them. */
+    public void unpark() {
+        residency.parking().unpark();
+    }
+
+    /** Whether the guest is parked. Any thread. */
+    public boolean isParked() {
+        return residency.parking().isParked();
+    }
+
+    /** Pages that may be resident while the guest is not parked. Any thread. */
     public int limit() {
         return residency.limit();
     }
@@ -316,7 +347,10 @@ public final class Pager implements DutyCycle {
         if (evictor != null && !children.share()) {
             work += evictor.doWork(arrivals.incoming() + faults.queue().served(), residency.goal());
         }
-        if (!replay.isDone() && faults.queue().isEmpty()) {
+        if (residency.parking().takeEnd()) {
+            replay.begin(false);
+        }
+        if (!replay.isDone() && !isParked() && faults.queue().isEmpty()) {
             work += replay.doWork(residency.limit());
         }
         long resident = table.resident();

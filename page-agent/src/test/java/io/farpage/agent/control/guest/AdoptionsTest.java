@@ -148,6 +148,7 @@ final class AdoptionsTest {
                         4,
                         DEADLINE,
                         DEADLINE,
+                        Duration.ZERO,
                         new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO),
                         new Seals(Seals.Options.none(directory)),
                         Drops.Options.DEFAULT,
@@ -208,6 +209,7 @@ final class AdoptionsTest {
                     1,
                     BYTES,
                     vmm.slices(),
+                    Optional.empty(),
                     Optional.empty(),
                     Optional.empty());
             KeptGuest guest =

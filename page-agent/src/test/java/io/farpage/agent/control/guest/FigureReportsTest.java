@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
@@ -74,7 +75,11 @@ class FigureReportsTest implements SampledGuests {
         Histogram histogram = new Histogram(3);
         histogram.recordValueWithCount(latency, faults);
         return new GuestSample(
-                space, PagerStatus.NONE, new GuestSample.Faults(faults + 10, histogram, histogram), Optional.empty());
+                space,
+                PagerStatus.NONE,
+                new GuestSample.Faults(faults + 10, histogram, histogram),
+                Optional.of(new Parked(256, 4096, 1_750_000_000)),
+                Optional.empty());
     }
 
     private void refuse(int with, String word) {
@@ -93,6 +98,7 @@ class FigureReportsTest implements SampledGuests {
                 List.of(7L, 8L),
                 report.guests().stream().map(FiguresReport.Guest::space).toList());
         assertEquals(110, report.guests().getFirst().faults().faults());
+        assertEquals(OptionalLong.of(1_750_000_000), report.guests().getFirst().parkedSince());
         assertEquals(100, report.guests().getFirst().faults().fetched());
         assertEquals(420, report.faults().faults());
         assertEquals(1, report.guests().getFirst().faults().faultP99Ns() / 1_000);

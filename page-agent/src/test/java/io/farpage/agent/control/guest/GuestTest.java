@@ -15,6 +15,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.coordinator.client.CoordinatorException;
@@ -65,6 +66,7 @@ final class GuestTest {
     private static final long BYTES = 1 << 20;
     private static final long POOL_BYTES = 64 * BYTES;
     private static final int PID = 4711;
+    private static final Duration PARK_AFTER = Duration.ofSeconds(30);
 
     private static int spacesMade;
 
@@ -119,6 +121,7 @@ final class GuestTest {
                         directory.resolve("socket"), SocketAccess.of("socketOwner", 0600, Optional.empty())),
                 this::admit,
                 new RecordingListener(),
+                PARK_AFTER,
                 () -> now);
     }
 
@@ -358,6 +361,7 @@ final class GuestTest {
                 HandoffSocket.ended(directory.resolve("ended")),
                 new AdoptedMemory(paging, Optional.empty()),
                 new RecordingListener(),
+                PARK_AFTER,
                 () -> now);
         assertFalse(paging.isStarted);
         assertTrue(guest.isAttached(), "its VMM runs already");
@@ -443,6 +447,57 @@ final class GuestTest {
         assertEquals(100, paging.limit);
     }
 
+    /** The guest's thread waits through some intervals, and {@code each} happens in each of them. */
+    private void pass(int intervals, Runnable each) {
+        for (int i = 0; i < intervals; i++) {
+            paging.script.add(() -> {
+                each.run();
+                now += Guest.HEAT_INTERVAL.toNanos() + 1;
+                throw new TimeoutException();
+            });
+        }
+    }
+
+    @Test
+    void shouldParkIdleGuestAfterTheConfiguredTime() {
+        handOff();
+        paging.status = new PagingStatus(resident(4096), GuestStatus.Faults.NONE, List.of());
+        pass(7, () -> assertEquals(Optional.empty(), paging.parked));
+        pass(1, () -> {});
+        paging.script.add(() -> {
+            assertEquals(256, paging.parked.orElseThrow().keepPages());
+            assertEquals(256, guest.status().parked().orElseThrow().keepPages());
+            return ended(true);
+        });
+        guest.run();
+        assertEquals(1, events.stream().filter("parked"::equals).count(), events.toString());
+        assertEquals(Optional.empty(), guest.status().parked(), "a guest that has ended is not parked");
+    }
+
+    @Test
+    void shouldNotParkGuestWhenItFaultsOrItsVmmComputes() {
+        handOff();
+        paging.status = new PagingStatus(resident(4096), GuestStatus.Faults.NONE, List.of());
+        pass(20, () -> paging.faults += 100);
+        pass(20, () -> paging.processor = paging.processor.plusSeconds(1));
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(0, events.stream().filter("parked"::equals).count(), events.toString());
+    }
+
+    @Test
+    void shouldReportThatItsFaultsHaveUnparkedIt() {
+        handOff();
+        pass(1, () -> paging.wakes = true);
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(1, events.stream().filter("unparked"::equals).count(), events.toString());
+    }
+
+    private static PagerStatus resident(long pages) {
+        return new PagerStatus(65_536, 4096, pages, pages, 65_536, 0, 0, pages, 0, 0, 0, 0, 0, 0, 0, 0);
+    }
+
     /** What waiting for the pagers gives next. */
     @FunctionalInterface
     private interface Answer {
@@ -458,6 +513,11 @@ final class GuestTest {
         volatile boolean isForgotten;
         int cutOffQueries;
         int limit;
+        Optional<Parked> parked = Optional.empty();
+        boolean wakes;
+        long faults;
+        Duration processor = Duration.ZERO;
+        PagingStatus status = PagingStatus.NONE;
         Runnable closing = () -> {};
         volatile Runnable counting = () -> {};
 
@@ -522,6 +582,43 @@ final class GuestTest {
         }
 
         @Override
+        public long leastParkedPages() {
+            return 64;
+        }
+
+        @Override
+        public void park(int keepPages) {
+            parked = Optional.of(new Parked(keepPages, 4096, 0));
+        }
+
+        @Override
+        public void unpark() {
+            parked = Optional.empty();
+        }
+
+        @Override
+        public Optional<Parked> parked() {
+            return parked;
+        }
+
+        @Override
+        public boolean unparkIfWoken() {
+            boolean woken = wakes;
+            wakes = false;
+            return woken;
+        }
+
+        @Override
+        public Optional<Duration> processorTime() {
+            return Optional.of(processor);
+        }
+
+        @Override
+        public long faults() {
+            return faults;
+        }
+
+        @Override
         public HeatReport heat() {
             return new HeatReport(List.of());
         }
@@ -550,7 +647,7 @@ final class GuestTest {
         @Override
         public PagingStatus status() {
             counting.run();
-            return PagingStatus.NONE;
+            return status;
         }
 
         @Override
@@ -574,6 +671,16 @@ final class GuestTest {
         @Override
         public void left(SpaceMap map, WorkingSet workingSet) {
             events.add("working set kept");
+        }
+
+        @Override
+        public void parked(SpaceMap map) {
+            events.add("parked");
+        }
+
+        @Override
+        public void unparked(SpaceMap map) {
+            events.add("unparked");
         }
 
         @Override

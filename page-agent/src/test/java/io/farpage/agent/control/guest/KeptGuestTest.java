@@ -106,6 +106,7 @@ class KeptGuestTest {
                 (long) PAGES * PAGE,
                 slices,
                 sealed,
+                Optional.empty(),
                 Optional.empty());
     }
 

@@ -83,6 +83,7 @@ final class SlicedPagingTest {
                 4,
                 DEADLINE,
                 DEADLINE,
+                Duration.ZERO,
                 pins,
                 new Seals(Seals.Options.none(directory)),
                 Drops.Options.DEFAULT,

@@ -111,9 +111,7 @@ public final class PageOut {
         if (!punch(first, count)) {
             return 0;
         }
-        for (int page = first; page < first + count; page++) {
-            table.setState(page, PageTable.REMOTE);
-        }
+        leave(first, count);
         requireGone(first, count);
         counters.evictions().add(count);
         return count;
@@ -397,10 +395,21 @@ public final class PageOut {
      * page that is absent and still being written back for one that the VMM has punched out itself.
      */
     private boolean punchWritten(int first, int count, boolean zero) {
-        for (int page = first; !zero && page < first + count; page++) {
-            table.setState(page, PageTable.REMOTE);
+        if (!zero) {
+            leave(first, count);
         }
         VarHandle.storeStoreFence();
         return punch(first, count);
+    }
+
+    /** The pages are at their homes alone. */
+    private void leave(int first, int count) {
+        boolean wanted = residency.parking().isParked();
+        for (int page = first; page < first + count; page++) {
+            table.setState(page, PageTable.REMOTE);
+            if (wanted) {
+                table.set(page, PageTable.WANTED);
+            }
+        }
     }
 }

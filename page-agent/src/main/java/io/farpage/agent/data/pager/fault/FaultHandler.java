@@ -191,6 +191,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
             return false;
         }
         heat.add(page);
+        residency.parking().onFault(seenAt);
         if (covered < reach || (covered == free && covered < foreseen)) {
             readPredictor.throttled(covered, fetched);
         } else if (covered < foreseen) {

@@ -1,55 +1,85 @@
 package io.farpage.agent.data.pager.fault;
 
 import io.farpage.agent.data.pager.page.PageTable;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PagerOptions;
 
-/** Prefetches the pages that were resident when the space's last guest ended. */
+/**
+ * Prefetches the pages that are marked as {@linkplain PageTable#WANTED wanted}: those that were resident when the
+ * space's last guest ended, or when this one was parked. The shard's thread only.
+ */
 public final class Replay {
     /** Runs, or parts of runs, that one duty cycle prefetches. */
     private static final int MAX_STEPS = 64;
 
-    private final WorkingSet workingSet;
+    /** Pages that one duty cycle searches for marks: some microseconds. */
+    private static final int MAX_SEARCHED = 65_536;
+
     private final PageTable table;
     private final Arrivals arrivals;
-    private int run;
-    private int doneOfRun;
+    private boolean isActive;
+    private boolean sharesLimit;
+    private boolean isFull;
+    private int cursor;
 
-    public Replay(WorkingSet workingSet, PageTable table, Arrivals arrivals) {
-        this.workingSet = workingSet;
+    public Replay(PageTable table, Arrivals arrivals) {
         this.table = table;
         this.arrivals = arrivals;
     }
 
-    /** Whether there is nothing left of the working set. */
+    /**
+     * Begins with the first page.
+     *
+     * @param sharing whether half of the limit is left to faults, because another guest may need other pages; if not,
+     *     the limit is filled up to where eviction begins
+     */
+    public void begin(boolean sharing) {
+        isActive = true;
+        sharesLimit = sharing;
+        isFull = false;
+        cursor = 0;
+    }
+
+    /** Whether there is nothing left to prefetch. */
     public boolean isDone() {
-        return run >= workingSet.runs();
+        return !isActive;
     }
 
     /**
-     * Prefetches a part of the working set while slots and frames are not needed for faults.
+     * Prefetches some wanted pages while slots and frames are not needed for faults. Once the limit leaves no room, the
+     * remaining marks are cleared.
      *
-     * @param limit pages that may be resident; half of them are left to faults
+     * @param limit pages that may be resident
      * @return the amount of work
      */
     public int doWork(int limit) {
+        int end = (int) Math.min(table.pages(), (long) cursor + MAX_SEARCHED);
+        int most = sharesLimit ? limit / 2 : limit - 2 * Residency.slack(limit);
         int work = 0;
-        while (!isDone() && work < MAX_STEPS && arrivals.hasSlotsToSpare()) {
-            int count = workingSet.count(run) - doneOfRun;
-            if (count > limit / 2 - table.resident() - arrivals.incoming()) {
-                run = workingSet.runs();
-                return work;
-            }
-            int had = arrivals.prefetch(workingSet.first(run) + doneOfRun, count);
-            if (had == 0) {
-                return work;
-            }
+        while (work < MAX_STEPS && cursor < end && arrivals.hasSlotsToSpare()) {
             work++;
-            doneOfRun += had;
-            if (doneOfRun >= workingSet.count(run)) {
-                doneOfRun = 0;
-                run++;
+            cursor = table.nextWanted(cursor, end);
+            int run = wantedRun(end);
+            long room = most - table.resident() - arrivals.incoming();
+            isFull |= room <= 0;
+            int dealt = run == 0 || isFull ? run : Math.min(run, arrivals.prefetch(cursor, (int) Math.min(run, room)));
+            if (run > 0 && dealt == 0) {
+                return work - 1;
             }
+            for (int i = 0; i < dealt; i++) {
+                table.clear(cursor + i, PageTable.WANTED);
+            }
+            cursor += dealt;
         }
+        isActive = cursor < table.pages();
         return work;
+    }
+
+    private int wantedRun(int end) {
+        int most = Math.min(end - cursor, PagerOptions.MAX_RUN);
+        int run = 0;
+        while (run < most && table.isWanted(cursor + run)) {
+            run++;
+        }
+        return run;
     }
 }

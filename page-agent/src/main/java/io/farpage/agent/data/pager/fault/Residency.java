@@ -23,6 +23,7 @@ public final class Residency {
     private final Arrivals arrivals;
     private final Children children;
     private final PinReserve reserve;
+    private final Parking parking;
     private volatile int limit;
     private boolean evictionFailed;
 
@@ -37,10 +38,16 @@ public final class Residency {
         homes = context.homes();
         remotes = homes.remotes();
         reserve = new PinReserve(context.pins(), table.pages(), memory.layout().pageBytes());
+        parking = new Parking(memory.layout().pageBytes());
         limit = context.options().localPages();
     }
 
-    /** Pages that may be resident. Any thread. */
+    /** Whether the guest is parked. */
+    public Parking parking() {
+        return parking;
+    }
+
+    /** Pages that may be resident while the guest is not parked. Any thread. */
     public int limit() {
         return limit;
     }
@@ -70,9 +77,10 @@ public final class Residency {
      * reserve, or where the host had no memory for another page.
      */
     public int goal() {
+        int frames = parking.frames(limit);
         int stranded = (int) table.stranded();
-        int resident = (int) Math.min(Integer.MAX_VALUE, (long) limit + stranded);
-        return (int) Math.min(reserve.below(limit), installer.hostMemory().maxResident(resident) - (long) stranded);
+        int resident = (int) Math.min(Integer.MAX_VALUE, (long) frames + stranded);
+        return (int) Math.min(reserve.below(frames), installer.hostMemory().maxResident(resident) - (long) stranded);
     }
 
     /**
@@ -86,19 +94,20 @@ public final class Residency {
         if (!isEvictable() || children.share() || context.pins().isHeld()) {
             return PagerOptions.MAX_RUN;
         }
-        long free = reserve.free(limit, held());
+        int frames = parking.frames(limit);
+        long free = reserve.free(frames, held());
         if (homes.isLost(extent)) {
             return Math.clamp(free, 1, PagerOptions.MAX_RUN);
         }
         Home home = homes.home(extent);
         boolean answers = home == null || remotes.answers(home);
         if (answers && free <= 0 && homes.isAnySilent()) {
-            free += silentReserve(limit);
+            free += silentReserve(frames);
         }
         if (home != null && remotes.areSeveral()) {
             free = answers
                     ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
-                    : free - silentReserve(limit);
+                    : free - silentReserve(frames);
         }
         return (int) Math.min(PagerOptions.MAX_RUN, free);
     }

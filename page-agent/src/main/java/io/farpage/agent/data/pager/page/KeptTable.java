@@ -49,6 +49,9 @@ public final class KeptTable {
 
     private static final int KEPT_FLAGS = PageTable.HAS_REMOTE_COPY;
 
+    /** Of a page that is not resident. */
+    private static final int KEPT_WHERE_ABSENT = KEPT_FLAGS | PageTable.WANTED;
+
     /**
      * Where the addresses of a process begin and end at which mmap(2) puts memory, unless it is asked for a higher one.
      */
@@ -311,7 +314,7 @@ public final class KeptTable {
             for (; at < from; at += pageBytes) {
                 int page = (int) (at / pageBytes);
                 int entry = entry(page, initial);
-                put(page, absent(entry & PageTable.STATE_MASK, entry) | (entry & KEPT_FLAGS), initial);
+                put(page, absent(entry & PageTable.STATE_MASK, entry) | (entry & KEPT_WHERE_ABSENT), initial);
             }
             long hole = at < region.end() ? file.nextHole(at) : at;
             if (hole < 0) {

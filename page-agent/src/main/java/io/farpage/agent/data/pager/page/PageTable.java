@@ -62,8 +62,15 @@ public final class PageTable {
     /** Its home holds a version of the page, so zeros have to be written home, too. */
     public static final int HAS_REMOTE_COPY = 0x20;
 
-    /** Faulted since the clock hand last passed: gets a second chance. */
+    /** Of a resident page: it faulted since the clock hand last passed, and gets a second chance. */
     public static final int REFERENCED = 0x40;
+
+    /**
+     * Of a page that is {@link #REMOTE}: it was resident when the guest was parked, or when the space's last guest
+     * ended, and a replay brings it back. The bit of {@link #REFERENCED}, which means nothing where the page is not
+     * resident: a mark that is left over costs a prefetch.
+     */
+    public static final int WANTED = REFERENCED;
 
     /** In the queue of faults that wait for a free frame. */
     public static final int QUEUED = 0x80;
@@ -439,6 +446,52 @@ public final class PageTable {
         long olderAtHome = ~(low | middle | high) & states >>> Integer.numberOfTrailingZeros(HAS_REMOTE_COPY);
         long writing = states >>> Integer.numberOfTrailingZeros(WRITING);
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
+    }
+
+    /** Marks pages as wanted that are at their homes alone. */
+    public void want(WorkingSet set) {
+        for (int run = 0; run < set.runs(); run++) {
+            int end = Math.min(pages, set.first(run) + set.count(run));
+            for (int page = set.first(run); page < end; page++) {
+                if (state(page) == REMOTE) {
+                    set(page, WANTED);
+                }
+            }
+        }
+    }
+
+    /** Whether a page is at its home alone, and a replay brings it back. */
+    public boolean isWanted(int page) {
+        return wanted(entry(page)) != 0;
+    }
+
+    /** The first page from {@code from} on that {@link #isWanted}, or {@code end}. Tests eight pages at once. */
+    public int nextWanted(int from, int end) {
+        inherit(from, end);
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long wanted = wanted(states.get(WORD, page) ^ initialWord);
+                if (wanted != 0) {
+                    return page + (Long.numberOfTrailingZeros(wanted) >>> 3);
+                }
+                page += 8;
+            } else if (isWanted(page)) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** A mask with the lowest bit of each byte of {@code states} that is REMOTE, 001 in binary, and WANTED. */
+    private static long wanted(long states) {
+        return states
+                & ~(states >>> 1)
+                & ~(states >>> 2)
+                & states >>> Integer.numberOfTrailingZeros(WANTED)
+                & EVERY_BYTE;
     }
 
     /**

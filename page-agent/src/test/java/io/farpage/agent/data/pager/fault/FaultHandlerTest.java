@@ -116,6 +116,19 @@ final class FaultHandlerTest {
     }
 
     @Test
+    void shouldUnparkGuestWhenItTakesFramesOften() {
+        residency.parking().park(PagerOptions.MIN_LOCAL_PAGES);
+        for (int page = 0; page < 63; page++) {
+            PageStates.set(table, page, PageTable.ZERO);
+            faults.fault(page, true, false, SEEN);
+        }
+        faults.fault(62, true, false, SEEN);
+        assertTrue(residency.parking().isParked(), "a page that is resident takes no frame");
+        faults.fault(100, false, false, SEEN);
+        assertFalse(residency.parking().isParked());
+    }
+
+    @Test
     void shouldQueueFaultAtLimitAndServeItWhenPageIsEvicted() {
         fill();
         faults.fault(100, false, false, SEEN);

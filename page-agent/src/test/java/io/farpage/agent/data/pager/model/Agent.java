@@ -42,6 +42,9 @@ final class Agent {
     private @Nullable Pager pager;
     private DutyCycle cycle = () -> 0;
     private int limit;
+    /** Pages that may be resident while the guest is parked. */
+    private int parkedLimit;
+
     private @Nullable PagerEnd ended;
     private @Nullable Throwable thrown;
     private @Nullable Kept kept;
@@ -94,7 +97,7 @@ final class Agent {
 
     /** Pages of the guest that may be resident. */
     int limit() {
-        return limit;
+        return pager().isParked() ? Math.min(limit, parkedLimit) : limit;
     }
 
     /** How often the agent was killed. */
@@ -182,6 +185,15 @@ final class Agent {
         world.invariants().limit(limit);
     }
 
+    void park(int pages) {
+        parkedLimit = pages;
+        pager().park(pages);
+    }
+
+    void unpark() {
+        pager().unpark();
+    }
+
     /** Makes the pager look after its guest, as a thread beside the duty cycles does, with calls into the kernel. */
     void probe() {
         try {
@@ -263,7 +275,11 @@ final class Agent {
                 KeptTable table = left.table();
                 refuse(table.obstacle(setup.pages(), setup.pageBytes(), left.written()));
                 refuse(table.adopt(regions(), setup.pageBytes(), world.kernel().memory(), left.written()));
+                boolean wasParked = pager().isParked();
                 begin(left.written(), WorkingSet.EMPTY, table);
+                if (wasParked) {
+                    pager().park(parkedLimit);
+                }
                 return;
             } catch (AgentKilled again) {
                 // Once more.

@@ -19,7 +19,7 @@ final class RandomSchedule implements Schedule {
     /** A guest gives up parts of large pages once in this number of operations. */
     private static final int PART_ONE_IN = 5;
 
-    private static final int TROUBLES = 19;
+    private static final int TROUBLES = 21;
 
     private final SplittableRandom random;
     private final List<Step> chosen = new ArrayList<>();
@@ -161,6 +161,8 @@ final class RandomSchedule implements Schedule {
             case 14 -> Step.of(Kind.INSPECT);
             case 15 -> Step.of(Kind.SILENCE, home);
             case 16, 17 -> Step.of(Kind.ANSWER, home);
+            case 18 -> Step.of(Kind.PARK, random.nextInt(1, World.MAX_LIMIT + 1));
+            case 19 -> Step.of(Kind.UNPARK);
             default -> Step.of(Kind.END);
         };
     }

@@ -61,6 +61,9 @@ final class Rules {
             case PROMOTE ->
                 fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
+            // The shard executes these between duty cycles.
+            case PARK -> !inCycle && first >= 1 && first <= World.MAX_LIMIT;
+            case UNPARK -> !inCycle && world.agent.pager().isParked();
             case STARVE -> true;
             case SPLIT -> first > 0 && first < setup.pages();
             case RECLAIM -> first < setup.pages() && kernel.isMapped(first) && !setup.has(Feature.LARGE_PAGES);

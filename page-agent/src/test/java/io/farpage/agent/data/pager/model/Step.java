@@ -72,6 +72,10 @@ record Step(Kind kind, int first, int second) {
         WAIT('q'),
         /** The limit of resident pages changes. */
         RESIZE('m'),
+        /** The guest is parked: {@code first} pages may be resident. */
+        PARK('v'),
+        /** The guest is no longer parked. */
+        UNPARK('V'),
         /** The kernel unmaps a page of the guest, and keeps it in the page cache or in swap. */
         RECLAIM('k'),
         /** The kernel has memory for the given number of pages only in the next installation. */

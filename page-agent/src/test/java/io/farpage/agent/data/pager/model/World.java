@@ -200,6 +200,8 @@ final class World {
             case EXPIRE -> expire();
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> agent.resize(first);
+            case PARK -> agent.park(first);
+            case UNPARK -> agent.unpark();
             case RECLAIM -> kernel().reclaim(first);
             case STARVE -> kernel().host().starve(first);
             case SPLIT -> kernel().split(first);

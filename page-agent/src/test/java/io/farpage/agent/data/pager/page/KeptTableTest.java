@@ -267,6 +267,20 @@ class KeptTableTest {
                 adopted(states, DATA));
     }
 
+    @Test
+    void shouldBringBackPagesThatLeftWhenGuestWasParkedBeforeAgentIsKilled() {
+        PageTable left = kept.table(PAGES, false, 1);
+        PageStates.set(left, 0, 4, PageTable.REMOTE);
+        left.set(1, PageTable.WANTED);
+        left.set(3, PageTable.WANTED);
+        KeptTable successor = new KeptTable(entries, messages, layouts);
+        assertEquals(Optional.empty(), successor.adopt(WHOLE, PAGE, HOLE, false));
+        PageTable adopted = successor.table(PAGES, false, 1);
+        assertEquals(1, adopted.nextWanted(0, PAGES));
+        assertEquals(3, adopted.nextWanted(2, PAGES));
+        assertEquals(PAGES, adopted.nextWanted(4, PAGES));
+    }
+
     private List<Integer> adopted(List<Integer> states, PresentPages file) {
         PageTable left = kept.table(PAGES, false, 1);
         for (int page = 0; page < states.size(); page++) {

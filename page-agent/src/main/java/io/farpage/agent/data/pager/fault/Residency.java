@@ -109,7 +109,8 @@ public final class Residency {
                     ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
                     : free - silentReserve(frames);
         }
-        return (int) Math.min(PagerOptions.MAX_RUN, free);
+        // A parked guest gets the pages that it touches, and each of them counts as a fault.
+        return (int) Math.min(parking.isParked() ? 1 : PagerOptions.MAX_RUN, free);
     }
 
     /** Pages that eviction keeps free for faults, so that they need not wait for a write-back. */

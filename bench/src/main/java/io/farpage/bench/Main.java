@@ -7,6 +7,7 @@ import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
+import io.farpage.bench.park.ParkCommand;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.Subcommands;
 import io.farpage.config.Version;
@@ -38,6 +39,7 @@ public final class Main implements Callable<Integer> {
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,
+            ParkCommand.class,
             StressCommand.class);
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
@@ -69,7 +71,7 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        throw new UsageException("say what to do: fetch, fault, cluster, guest-vm, install or stress");
+        throw new UsageException("say what to do: fetch, fault, park, cluster, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -2,6 +2,9 @@ package io.farpage.bench.cluster;
 
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
+import io.farpage.agent.control.guest.ParkRequest;
+import io.farpage.agent.control.guest.ParkResult;
+import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.guest.command.CommandException;
@@ -17,6 +20,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.OptionalLong;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
@@ -48,6 +52,23 @@ public final class AgentClient implements AutoCloseable {
                 .header("Content-Type", "application/json")
                 .PUT(BodyPublishers.ofByteArray(Json.STRICT.writeValueAsBytes(request)));
         return read(send(builder), GuestStatus.class);
+    }
+
+    /** Parks the guest of a space. */
+    public ParkResult park(String space, ParkRequest request) throws InterruptedException {
+        return read(post(GuestOperations.PARK.at(space).path(), request), ParkResult.class);
+    }
+
+    /** Ends parking. */
+    public GuestStatus unpark(String space) throws InterruptedException {
+        UnparkRequest request = new UnparkRequest(OptionalLong.empty());
+        return read(post(GuestOperations.UNPARK.at(space).path(), request), GuestStatus.class);
+    }
+
+    private HttpResponse<byte[]> post(String path, Object body) throws InterruptedException {
+        return send(request(path)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofByteArray(Json.STRICT.writeValueAsBytes(body))));
     }
 
     /** How the guest of a space is. */

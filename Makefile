@@ -137,6 +137,10 @@ demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node
 demo-survive: build ## run such a guest with two copies of each page, and kill, replace and empty hosts under it
 	@integration-tests/demo/survive $(ARGS)
 
+.PHONY: demo-park
+demo-park: build ## run Linux guests, park them while they are idle, and wake them; ARGS='--guests 4'
+	@integration-tests/demo/park $(ARGS)
+
 .PHONY: screenshots
 screenshots: ## run a guest under load and 40 pretended nodes, and take pictures of the dashboard in light and dark: target/screenshots
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=FaultsPageTest,GuestPageTest -DexcludedGroups= -Dfarpage.pictures="$(ROOT)/target/screenshots" -Dsurefire.failIfNoSpecifiedTests=false; ls target/screenshots

@@ -17,6 +17,7 @@ while [ $# -gt 0 ]; do
     --seed) seed=$2 ;;
     --mib) mib=$2 ;;
     --device) device=$2 ;;
+    --guests) [ -n "${guests:-}" ] || usage; guests=$2 ;;
     *) usage ;;
   esac
   shift 2

@@ -120,7 +120,7 @@ class ParkTest {
             assertTrue(ProcFs.pages(file).orElseThrow() <= KEPT_PAGES, "the file of the memory is as empty");
             JsonNode status = guests.status("vm");
             assertEquals(KEPT_PAGES, status.get("parked").get("keepPages").asInt());
-            assertEquals(PAGES, status.get("parked").get("residentPages").asInt());
+            assertEquals(PAGES, status.get("parked").get("pagesBefore").asInt());
             assertEquals(List.of(EventKind.GUEST_PARKED), parkings());
 
             assertTrue(unpark("{}").expect(200).json().path("parked").isMissingNode());

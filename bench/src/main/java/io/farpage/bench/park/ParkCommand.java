@@ -125,8 +125,7 @@ public final class ParkCommand implements Callable<Integer> {
     }
 
     private double read(BaselineProcess reader) throws InterruptedException {
-        Duration elapsed =
-                reader.run(memory / PAGE, READ_TIMEOUT).round().elapsed();
+        Duration elapsed = reader.run(memory / PAGE, READ_TIMEOUT).round().elapsed();
         return memory / (double) MIB / (elapsed.toNanos() / 1e9);
     }
 

@@ -364,7 +364,7 @@ final class SlicedPaging implements Paging {
     public void park(int keepPages) throws TimeoutException {
         synchronized (shares) {
             List<CompletableFuture<Void>> begun = new ArrayList<>();
-            long resident = parked.map(Parked::residentPages)
+            long resident = parked.map(Parked::pagesBefore)
                     .orElseGet(() -> status().where().residentPages());
             eachParked(keepPages, (one, pages) -> begun.add(one.host().park(one.pager(), pages)));
             Parked as = new Parked(keepPages, resident, System.currentTimeMillis() / 1000);

@@ -17,22 +17,25 @@ public final class Parking {
     /** The same of large pages. An instruction that needs more wakes the guest by its faults. */
     private static final int LEAST_LARGE_PAGES = 16;
 
-    /** Faults within {@link #WAKE_NANOS} that wake a guest. A clock tick of an idle kernel takes fewer. */
-    private static final int WAKE_FAULTS = 64;
+    /** Faults a second that an idle guest may take for long, such as by timers whose pages do not stay. */
+    private static final int IDLE_FAULTS = 640;
 
-    private static final int WAKE_LARGE_FAULTS = 8;
+    private static final int IDLE_LARGE_FAULTS = 80;
 
-    private static final long WAKE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The time that one of them stands for. */
+    private final long faultNanos;
 
-    private final int wakeFaults;
     private volatile int pages;
-    private long beganAt;
-    private int faults;
+    private boolean hasFaulted;
+    /** When all faults would have been taken at the rate of an idle guest. */
+    private long takenAt;
+
     private boolean hasEnded;
 
     /** @param pageBytes of the guest's pages */
     Parking(int pageBytes) {
-        wakeFaults = pageBytes == GuestLayout.BASE_PAGE ? WAKE_FAULTS : WAKE_LARGE_FAULTS;
+        int perSecond = pageBytes == GuestLayout.BASE_PAGE ? IDLE_FAULTS : IDLE_LARGE_FAULTS;
+        faultNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;
     }
 
     /** The fewest pages that a parked guest may have resident. */
@@ -43,7 +46,7 @@ public final class Parking {
     /** Parks the guest, or changes how many of its pages stay. */
     public void park(int keepPages) {
         pages = keepPages;
-        faults = 0;
+        hasFaulted = false;
         hasEnded = false;
     }
 
@@ -64,17 +67,18 @@ public final class Parking {
         return parked == 0 ? limit : Math.min(limit, parked);
     }
 
-    /** A fault has taken a frame. Enough of them in a short time end parking. */
+    /**
+     * A fault has taken a frame. An idle kernel touches the pages of its timers, which come back after the guest is
+     * parked and fit into what stays. A guest that takes as many more at once, or goes on faster than an idle one, runs:
+     * that ends parking.
+     */
     void onFault(long nowNanos) {
         if (pages == 0) {
             return;
         }
-        if (faults == 0 || nowNanos - beganAt > WAKE_NANOS) {
-            beganAt = nowNanos;
-            faults = 0;
-        }
-        faults++;
-        if (faults >= wakeFaults) {
+        takenAt = (hasFaulted ? Math.max(takenAt, nowNanos) : nowNanos) + faultNanos;
+        hasFaulted = true;
+        if (takenAt - nowNanos > pages * faultNanos) {
             unpark();
         }
     }

@@ -11,7 +11,6 @@ import org.junit.jupiter.api.Test;
 final class ParkingTest {
     private static final int LIMIT = 10_000;
     private static final int KEEP = 256;
-    private static final int WAKE_FAULTS = 64;
     private static final int LARGE = 2 << 20;
 
     private final Parking parking = new Parking(4096);
@@ -35,22 +34,22 @@ final class ParkingTest {
     }
 
     @Test
-    void shouldEndWhenGuestFaultsOftenInShortTime() {
+    void shouldEndWhenGuestTakesMorePagesThanItMayKeep() {
         parking.park(KEEP);
-        fault(WAKE_FAULTS - 1, 10);
-        assertTrue(parking.isParked());
+        fault(KEEP, 1);
+        assertTrue(parking.isParked(), "the pages that an idle kernel needs come back");
         assertFalse(parking.takeEnd());
-        fault(1, 10);
+        fault(1, 1);
         assertFalse(parking.isParked());
         assertTrue(parking.takeEnd());
         assertFalse(parking.takeEnd(), "the notice is taken once");
     }
 
-    /** A clock tick each 10 ms that touches five evicted pages. */
+    /** A clock tick each 10 ms that touches five pages, which never stay. */
     @Test
-    void shouldGoOnWhenIdleGuestFaultsNowAndThen() {
+    void shouldGoOnWhenIdleGuestFaultsAtItsTicks() {
         parking.park(KEEP);
-        for (int tick = 0; tick < 1000; tick++) {
+        for (int tick = 0; tick < 10_000; tick++) {
             fault(5, 10);
             now += TimeUnit.MILLISECONDS.toNanos(10);
         }
@@ -58,20 +57,29 @@ final class ParkingTest {
     }
 
     @Test
+    void shouldEndWhenGuestFaultsFasterThanAnIdleOneForLong() {
+        parking.park(KEEP);
+        fault(3 * KEEP, 1200);
+        assertTrue(parking.isParked());
+        fault(3 * KEEP, 1200);
+        assertFalse(parking.isParked());
+    }
+
+    @Test
     void shouldCountAnewWhenParkedAgain() {
         parking.park(KEEP);
-        fault(WAKE_FAULTS - 1, 10);
+        fault(KEEP, 1);
         parking.unpark();
         parking.park(KEEP);
         assertFalse(parking.takeEnd(), "it is parked again");
-        fault(WAKE_FAULTS - 1, 10);
+        fault(KEEP, 1);
         assertTrue(parking.isParked());
     }
 
     @Test
     void shouldGiveNoNoticeWhenGuestWasNotParked() {
         parking.unpark();
-        fault(10 * WAKE_FAULTS, 1);
+        fault(10 * KEEP, 1);
         assertFalse(parking.takeEnd());
     }
 
@@ -79,10 +87,11 @@ final class ParkingTest {
     void shouldEndAfterFewerFaultsWhenPagesAreLarge() {
         Parking large = new Parking(LARGE);
         large.park(Parking.leastPages(LARGE));
-        for (int i = 0; i < 8; i++) {
-            assertTrue(large.isParked());
-            large.onFault(TimeUnit.MILLISECONDS.toNanos(i * 10L));
+        for (int i = 0; i < Parking.leastPages(LARGE); i++) {
+            large.onFault(i);
         }
+        assertTrue(large.isParked());
+        large.onFault(Parking.leastPages(LARGE));
         assertFalse(large.isParked());
     }
 }

@@ -88,9 +88,9 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, park, unpark, latency, save, load, space, page, doctor,"
-                        + " upgrade, libvirt-hook, cloud-hypervisor-restore, keeper, keeper-drop, config-reference or"
-                        + " metrics-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, park, unpark, latency, save, load, space,"
+                        + " page, doctor, upgrade, libvirt-hook, cloud-hypervisor-restore, keeper, keeper-drop,"
+                        + " config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 
 /** Parks a guest and waits until its memory has left. Any thread. */
 final class GuestParking {
-    /** What stays resident unless a request says otherwise: the pages that an idle kernel touches at its clock ticks. */
+    /** What stays resident unless a request says otherwise: room for the pages that an idle kernel touches. */
     static final long KEEP_BYTES = 1 << 20;
 
     static final Duration DEADLINE = Duration.ofSeconds(10);
@@ -60,7 +60,7 @@ final class GuestParking {
     /**
      * Begins to park a guest.
      *
-     * @param isExact whether the caller has chosen {@code keepBytes}; if not, it is raised to the least that is possible
+     * @param isExact whether the caller has chosen {@code keepBytes}; if not, it is raised to the least possible
      */
     static void park(Guest guest, long keepBytes, boolean isExact) throws GuestException {
         if (!guest.isAttached()) {

@@ -69,8 +69,8 @@ public final class Parking {
 
     /**
      * A fault has taken a frame. An idle kernel touches the pages of its timers, which come back after the guest is
-     * parked and fit into what stays. A guest that takes as many more at once, or goes on faster than an idle one, runs:
-     * that ends parking.
+     * parked and fit into what stays. A guest that takes more pages than that at once, or goes on faster than an idle
+     * one, runs: that ends parking.
      */
     void onFault(long nowNanos) {
         if (pages == 0) {

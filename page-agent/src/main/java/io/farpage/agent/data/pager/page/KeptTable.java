@@ -49,7 +49,7 @@ public final class KeptTable {
 
     private static final int KEPT_FLAGS = PageTable.HAS_REMOTE_COPY;
 
-    /** Of a page that is not resident. */
+    /** The flags of a page that is not resident. */
     private static final int KEPT_WHERE_ABSENT = KEPT_FLAGS | PageTable.WANTED;
 
     /**

@@ -62,12 +62,12 @@ public final class PageTable {
     /** Its home holds a version of the page, so zeros have to be written home, too. */
     public static final int HAS_REMOTE_COPY = 0x20;
 
-    /** Of a resident page: it faulted since the clock hand last passed, and gets a second chance. */
+    /** The resident page faulted since the clock hand last passed, and gets a second chance. */
     public static final int REFERENCED = 0x40;
 
     /**
-     * Of a page that is {@link #REMOTE}: it was resident when the guest was parked, or when the space's last guest
-     * ended, and a replay brings it back. The bit of {@link #REFERENCED}, which means nothing where the page is not
+     * The page is {@link #REMOTE}, and a replay brings it back: it was resident when the guest was parked, or when the
+     * space's last guest ended. The bit of {@link #REFERENCED}, which means nothing where the page is not
      * resident: a mark that is left over costs a prefetch.
      */
     public static final int WANTED = REFERENCED;

@@ -268,7 +268,7 @@ class KeptTableTest {
     }
 
     @Test
-    void shouldBringBackPagesThatLeftWhenGuestWasParkedBeforeAgentIsKilled() {
+    void shouldKeepMarksOfWantedPagesWhenAgentIsKilled() {
         PageTable left = kept.table(PAGES, false, 1);
         PageStates.set(left, 0, 4, PageTable.REMOTE);
         left.set(1, PageTable.WANTED);

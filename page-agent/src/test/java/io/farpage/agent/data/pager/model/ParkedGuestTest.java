@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.model.Step.Kind;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -31,12 +30,12 @@ final class ParkedGuestTest {
         return IntStream.range(first, end).boxed().toList();
     }
 
-    private static Consumer<World> park() {
-        return world -> world.agent.park(KEEP);
+    private static void park(World world) {
+        world.agent.park(KEEP);
     }
 
-    private static Consumer<World> unpark() {
-        return world -> world.agent.unpark();
+    private static void unpark(World world) {
+        world.agent.unpark();
     }
 
     @Test
@@ -45,9 +44,9 @@ final class ParkedGuestTest {
                 PAGES,
                 new CalmSchedule()
                         .write(0, 40)
-                        .then(park())
+                        .then(ParkedGuestTest::park)
                         .then(world -> assertTrue(world.resident() <= KEEP, world::toString))
-                        .then(unpark())
+                        .then(ParkedGuestTest::unpark)
                         .then(world -> assertEquals(pages(0, 40), resident(world))));
     }
 
@@ -60,8 +59,8 @@ final class ParkedGuestTest {
                         .then(world -> assertTrue(world.resident() <= 24, world::toString))
                         .then(world -> world.agent.resize(PAGES))
                         .write(0, 2)
-                        .then(park())
-                        .then(unpark())
+                        .then(ParkedGuestTest::park)
+                        .then(ParkedGuestTest::unpark)
                         .then(world -> assertTrue(world.resident() <= 26, world::toString))
                         .then(world -> assertTrue(resident(world).containsAll(List.of(0, 1)), world::toString)));
     }
@@ -72,13 +71,13 @@ final class ParkedGuestTest {
                 PAGES,
                 new CalmSchedule()
                         .write(0, 40)
-                        .then(park())
+                        .then(ParkedGuestTest::park)
                         .then(world -> world.agent.resize(32))
-                        .then(unpark())
+                        .then(ParkedGuestTest::unpark)
                         .then(world -> assertEquals(pages(0, 32 - FREE), resident(world)))
-                        .then(park())
+                        .then(ParkedGuestTest::park)
                         .then(world -> world.agent.resize(PAGES))
-                        .then(unpark())
+                        .then(ParkedGuestTest::unpark)
                         .then(world -> assertEquals(pages(0, 32 - FREE), resident(world), "the rest is forgotten")));
     }
 
@@ -88,7 +87,7 @@ final class ParkedGuestTest {
                 PAGES,
                 new CalmSchedule()
                         .write(0, 40)
-                        .then(park())
+                        .then(ParkedGuestTest::park)
                         .read(0, PAGES)
                         .write(0, PAGES)
                         .then(world -> assertTrue(world.agent.pager().isParked()))
@@ -101,12 +100,12 @@ final class ParkedGuestTest {
                 PAGES,
                 new CalmSchedule()
                         .write(0, 40)
-                        .then(park())
+                        .then(ParkedGuestTest::park)
                         .then(world -> world.agent.kill(Step.of(Kind.KILL), false))
                         .then(world -> assertEquals(1, world.agent.kills()))
                         .then(world -> world.fabric.homes().forEach(home -> home.connect(world.agent.shard())))
                         .then(world -> assertTrue(world.resident() <= KEEP, world::toString))
-                        .then(unpark())
+                        .then(ParkedGuestTest::unpark)
                         .then(world -> assertEquals(pages(0, 40), resident(world))),
                 Feature.KEPT);
     }

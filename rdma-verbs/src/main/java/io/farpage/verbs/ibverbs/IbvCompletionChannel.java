@@ -15,7 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /** {@code struct ibv_comp_channel}. Awaited by one thread at a time. */
 final class IbvCompletionChannel implements CompletionChannel {
-    private final IbvDevice device;
+    private final NativeDevice device;
     private final long channel;
     private final int fd;
     private final String name;
@@ -25,7 +25,7 @@ final class IbvCompletionChannel implements CompletionChannel {
     private final Errno errno = Errno.create();
     private final MemorySegment event = Arena.ofAuto().allocate(16, 8);
 
-    IbvCompletionChannel(IbvDevice device) {
+    IbvCompletionChannel(NativeDevice device) {
         this.device = device;
         this.channel = Failure.check(
                 device.library().createCompChannel(errno, device.context()),
@@ -40,7 +40,7 @@ final class IbvCompletionChannel implements CompletionChannel {
         Failure.check(-FileIo.setNonBlocking(errno, fd), "fcntl", name, "the descriptor is not usable");
     }
 
-    IbvDevice device() {
+    NativeDevice device() {
         return device;
     }
 

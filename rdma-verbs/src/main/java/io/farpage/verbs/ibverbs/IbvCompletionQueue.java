@@ -24,7 +24,7 @@ final class IbvCompletionQueue implements CompletionQueue {
     /** Acknowledging an event locks a mutex, so it is done for many at once. */
     private static final int ACK_BATCH = 64;
 
-    private final IbvDevice device;
+    private final NativeDevice device;
     private final @Nullable IbvCompletionChannel channel;
     private final int capacity;
     private final long cq;
@@ -36,7 +36,7 @@ final class IbvCompletionQueue implements CompletionQueue {
     private volatile QpTable queuePairs = QpTable.EMPTY;
     private volatile boolean closed;
 
-    IbvCompletionQueue(IbvDevice device, int cqe, @Nullable IbvCompletionChannel channel) {
+    IbvCompletionQueue(NativeDevice device, int cqe, @Nullable IbvCompletionChannel channel) {
         this.device = device;
         this.channel = channel;
         this.capacity = cqe;
@@ -56,7 +56,7 @@ final class IbvCompletionQueue implements CompletionQueue {
         return cq;
     }
 
-    IbvDevice device() {
+    NativeDevice device() {
         return device;
     }
 
@@ -69,11 +69,11 @@ final class IbvCompletionQueue implements CompletionQueue {
         return reservations;
     }
 
-    synchronized void add(IbvQueuePair qp) {
+    synchronized void add(Outstanding qp) {
         queuePairs = queuePairs.with(qp);
     }
 
-    synchronized void remove(IbvQueuePair qp) {
+    synchronized void remove(Outstanding qp) {
         queuePairs = queuePairs.without(qp);
     }
 
@@ -115,12 +115,12 @@ final class IbvCompletionQueue implements CompletionQueue {
         long statusAndOpcode = wcs.get(JAVA_LONG, at + Wc.STATUS);
         WcStatus status = WcStatus.ofCode((int) statusAndOpcode);
         boolean success = status == WcStatus.SUCCESS;
-        IbvQueuePair qp = queuePairs.find(qpn);
+        Outstanding qp = queuePairs.find(qpn);
         int kind = WrId.kind(id);
         long wrId;
         if (kind == WrId.SHARED_RECV) {
             // Frees its slot even if the queue pair is gone.
-            wrId = device.releaseShared(id);
+            wrId = device.sharedQueues().release(id);
             if (qp == null) {
                 return false;
             }
@@ -142,7 +142,7 @@ final class IbvCompletionQueue implements CompletionQueue {
         } else {
             // A failed completion has no opcode, but the id tells the direction.
             opcode = receive ? WcOpcode.RECV : WcOpcode.SEND;
-            qp.noteFailure();
+            qp.onFailure();
         }
         into.set(
                 wrId,

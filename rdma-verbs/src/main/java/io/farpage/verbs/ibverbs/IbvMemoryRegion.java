@@ -12,7 +12,7 @@ import java.util.Set;
 
 /** {@code struct ibv_mr}. */
 final class IbvMemoryRegion implements MemoryRegion {
-    private final IbvProtectionDomain domain;
+    private final NativePd domain;
     /** Kept so that memory of an automatic arena is not freed while the device may access it. */
     private final MemorySegment memory;
 
@@ -22,11 +22,11 @@ final class IbvMemoryRegion implements MemoryRegion {
     private final int rkey;
     private boolean closed;
 
-    IbvMemoryRegion(IbvProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access) {
+    IbvMemoryRegion(NativePd domain, MemorySegment memory, Set<AccessFlag> access) {
         this.domain = domain;
         this.memory = memory;
         this.access = access.isEmpty() ? Set.of() : Set.copyOf(EnumSet.copyOf(access));
-        IbvDevice device = domain.device();
+        NativeDevice device = domain.device();
         Errno errno = Errno.create();
         this.mr = device.library()
                 .regMr(errno, domain.pointer(), memory.address(), memory.byteSize(), AccessFlag.bits(access));

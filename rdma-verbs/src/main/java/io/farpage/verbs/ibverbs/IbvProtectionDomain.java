@@ -1,8 +1,8 @@
 package io.farpage.verbs.ibverbs;
 
-import io.farpage.linux.Errno;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.QpOptions;
@@ -15,34 +15,16 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code struct ibv_pd}. */
 final class IbvProtectionDomain implements ProtectionDomain {
-    private final IbvDevice device;
-    private final long pd;
-    private final String name;
-    private final Children children;
+    private final Device device;
+    private final NativePd pd;
 
-    IbvProtectionDomain(IbvDevice device) {
+    IbvProtectionDomain(Device device, NativeDevice nativeDevice) {
         this.device = device;
-        Errno errno = Errno.create();
-        this.pd = Failure.check(
-                device.library().allocPd(errno, device.context()),
-                errno,
-                "alloc_pd",
-                device.toString(),
-                "the device has no more protection domains");
-        this.name = device + " pd 0x" + Long.toHexString(pd);
-        this.children = new Children(device, name);
-    }
-
-    long pointer() {
-        return pd;
-    }
-
-    Children children() {
-        return children;
+        this.pd = new NativePd(nativeDevice);
     }
 
     @Override
-    public IbvDevice device() {
+    public Device device() {
         return device;
     }
 
@@ -55,7 +37,7 @@ final class IbvProtectionDomain implements ProtectionDomain {
         if (memory.byteSize() == 0) {
             throw new IllegalArgumentException("an empty segment cannot be registered");
         }
-        return children.addSlowly(() -> new IbvMemoryRegion(this, memory, access));
+        return pd.children().addSlowly(() -> new IbvMemoryRegion(pd, memory, access));
     }
 
     @Override
@@ -66,8 +48,8 @@ final class IbvProtectionDomain implements ProtectionDomain {
     @Override
     public QueuePair createQueuePair(
             CompletionQueue sendQueue, CompletionQueue receiveQueue, SharedReceiveQueue shared, QpOptions options) {
-        if (!(shared instanceof IbvSharedReceiveQueue own) || own.domain() != this) {
-            throw new IllegalArgumentException(shared + " is not a shared receive queue of " + name);
+        if (!(shared instanceof IbvSharedReceiveQueue own) || own.domain() != pd) {
+            throw new IllegalArgumentException(shared + " is not a shared receive queue of " + pd);
         }
         return create(sendQueue, receiveQueue, own, options);
     }
@@ -78,14 +60,14 @@ final class IbvProtectionDomain implements ProtectionDomain {
             @Nullable IbvSharedReceiveQueue shared,
             QpOptions options) {
         IbvQueues queues = new IbvQueues(requireOwn(sendQueue), requireOwn(receiveQueue), shared);
-        return children.add(() -> {
+        return pd.children().add(() -> {
             queues.requireOpen();
-            return new IbvQueuePair(this, queues, device.clamp(options));
+            return new IbvQueuePair(pd, queues, pd.device().clamp(options));
         });
     }
 
     private IbvCompletionQueue requireOwn(CompletionQueue queue) {
-        if (queue instanceof IbvCompletionQueue own && own.device() == device) {
+        if (queue instanceof IbvCompletionQueue own && own.device() == pd.device()) {
             return own;
         }
         throw new IllegalArgumentException(queue + " is not a completion queue of " + device);
@@ -93,19 +75,23 @@ final class IbvProtectionDomain implements ProtectionDomain {
 
     @Override
     public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
-        return children.add(() -> new IbvSharedReceiveQueue(this, maxWr, maxSge));
+        return pd.children().add(() -> new IbvSharedReceiveQueue(pd, maxWr, maxSge));
     }
 
     @Override
     public void close() {
-        children.close(() -> {
-            Failure.check(device.library().release(Release.DEALLOC_PD, pd), "dealloc_pd", name, "the device refused");
-            device.children().remove(this);
+        pd.children().close(() -> {
+            Failure.check(
+                    pd.device().library().release(Release.DEALLOC_PD, pd.pointer()),
+                    "dealloc_pd",
+                    pd.toString(),
+                    "the device refused");
+            pd.device().children().remove(this);
         });
     }
 
     @Override
     public String toString() {
-        return name;
+        return pd.toString();
     }
 }

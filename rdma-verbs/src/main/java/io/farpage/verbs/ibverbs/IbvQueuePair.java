@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code struct ibv_qp}, connected reliably. */
 final class IbvQueuePair implements QueuePair {
-    private final IbvProtectionDomain domain;
-    private final IbvDevice device;
+    private final NativePd domain;
+    private final NativeDevice device;
     private final IbvQueues queues;
     private final QpOptions options;
     private final NativeQp qp;
@@ -28,16 +28,14 @@ final class IbvQueuePair implements QueuePair {
     private final Gid gid;
     private final IbvSendQueue sends;
     private final IbvReceiveQueue receives;
+    private final Outstanding outstanding;
     private int psn = randomPsn();
     /** READs in flight at once, as the endpoints agreed. */
     private int initiatorDepth = 1;
 
-    /** The state as last known: the device moves the queue pair to ERR by itself. */
-    private volatile QpState known = QpState.RESET;
-
     private volatile boolean closed;
 
-    IbvQueuePair(IbvProtectionDomain domain, IbvQueues queues, QpOptions options) {
+    IbvQueuePair(NativePd domain, IbvQueues queues, QpOptions options) {
         this.domain = domain;
         this.device = domain.device();
         this.queues = queues;
@@ -59,28 +57,12 @@ final class IbvQueuePair implements QueuePair {
         this.name = qp.toString();
         this.sends = new IbvSendQueue(qp, options);
         this.receives = new IbvReceiveQueue(qp, options, queues.shared());
-        queues.add(this);
+        this.outstanding = new Outstanding(name, qp.number(), sends.ring(), receives.ring());
+        queues.add(outstanding);
     }
 
     private static int randomPsn() {
         return ThreadLocalRandom.current().nextInt(QpEndpoint.MAX_24_BIT + 1);
-    }
-
-    /** The sends that are outstanding. */
-    WrRing sends() {
-        return sends.ring();
-    }
-
-    /** The receives that are outstanding. */
-    WrRing receives() {
-        return receives.ring();
-    }
-
-    /** A work request has failed, so the device has moved the queue pair to ERR. */
-    void noteFailure() {
-        if (known != QpState.RESET) {
-            known = QpState.ERR;
-        }
     }
 
     @Override
@@ -97,10 +79,11 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public QpState state() {
         requireOpen();
+        QpState known = outstanding.state();
         if (known == QpState.RTR || known == QpState.RTS) {
-            known = qp.queryState();
+            outstanding.setState(qp.queryState());
         }
-        return known;
+        return outstanding.state();
     }
 
     @Override
@@ -137,7 +120,7 @@ final class IbvQueuePair implements QueuePair {
 
     @Override
     public void modifyToErr() {
-        boolean fresh = known == QpState.RESET;
+        boolean fresh = outstanding.state() == QpState.RESET;
         modify(QpState.ERR, () -> {
             if (fresh) {
                 // The specification permits RESET→ERR, Linux does not.
@@ -166,9 +149,9 @@ final class IbvQueuePair implements QueuePair {
         }
         try {
             transition.run();
-            known = next;
+            outstanding.setState(next);
         } catch (VerbsException e) {
-            known = qp.queryState();
+            outstanding.setState(qp.queryState());
             throw e;
         }
     }
@@ -204,7 +187,7 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public void postSend() {
         requireOpen();
-        QpState state = known;
+        QpState state = outstanding.state();
         if (state != QpState.RTS && state != QpState.ERR) {
             discardPrepared();
             throw new VerbsException(
@@ -233,7 +216,7 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public void postRecv() {
         requireOpen();
-        QpState state = known;
+        QpState state = outstanding.state();
         if (state == QpState.RESET) {
             discardPrepared();
             throw new VerbsException(
@@ -287,7 +270,7 @@ final class IbvQueuePair implements QueuePair {
                         "destroy_qp", name, errno, "the device refused; it may be attached to a multicast group");
             }
             device.retireSequences(Math.max(sends.ring().end(), receives.ring().end()));
-            queues.remove(this);
+            queues.remove(outstanding);
             queues.release(options);
             domain.children().remove(this);
         }

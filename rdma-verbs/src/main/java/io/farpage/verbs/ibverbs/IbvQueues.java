@@ -44,7 +44,7 @@ record IbvQueues(
         return shared == null ? options.sizes().maxRecvWr() : 0;
     }
 
-    void add(IbvQueuePair qp) {
+    void add(Outstanding qp) {
         sends.users().add(() -> qp);
         receives.users().add(() -> qp);
         sends.add(qp);
@@ -56,7 +56,7 @@ record IbvQueues(
         }
     }
 
-    void remove(IbvQueuePair qp) {
+    void remove(Outstanding qp) {
         sends.remove(qp);
         receives.remove(qp);
         sends.users().remove(qp);

@@ -12,17 +12,16 @@ import java.lang.foreign.MemorySegment;
 
 /** {@code struct ibv_srq}. */
 final class IbvSharedReceiveQueue implements SharedReceiveQueue {
-    private final IbvProtectionDomain domain;
-    private final IbvDevice device;
+    private final NativePd domain;
+    private final NativeDevice device;
     private final long srq;
-    private final int id;
     private final String name;
     private final Children users;
     private final SharedSlots slots;
     private final RecvChain chain;
     private volatile boolean closed;
 
-    IbvSharedReceiveQueue(IbvProtectionDomain domain, int maxWr, int maxSge) {
+    IbvSharedReceiveQueue(NativePd domain, int maxWr, int maxSge) {
         this.domain = domain;
         this.device = domain.device();
         requireRange("max_wr", maxWr, Math.min(device.attributes().maxSrqWr(), WrId.MAX_SLOTS));
@@ -41,9 +40,8 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
         }
         this.name = device + " srq 0x" + Long.toHexString(srq);
         this.users = new Children(device, name);
-        this.slots = new SharedSlots(maxWr);
         this.chain = new RecvChain(maxWr, maxSge);
-        this.id = device.addShared(this);
+        this.slots = device.sharedQueues().add(maxWr);
     }
 
     private static void requireRange(String what, int value, int high) {
@@ -52,16 +50,12 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
         }
     }
 
-    IbvProtectionDomain domain() {
+    NativePd domain() {
         return domain;
     }
 
     long pointer() {
         return srq;
-    }
-
-    int id() {
-        return id;
     }
 
     int capacity() {
@@ -72,11 +66,6 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
         return users;
     }
 
-    /** Frees the slot of a completed receive; its caller's id. */
-    long release(int slot) {
-        return slots.release(slot);
-    }
-
     @Override
     public void prepareRecv(long wrId, long localAddress, int length, int lkey) {
         device.requireLength(length);
@@ -84,7 +73,7 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
         if (slot < 0) {
             throw new QueueFullException(name, "max_wr", slots.capacity());
         }
-        chain.add(WrId.ofSharedRecv(id, slot), localAddress, length, lkey);
+        chain.add(WrId.ofSharedRecv(slots.id(), slot), localAddress, length, lkey);
     }
 
     @Override
@@ -119,7 +108,7 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
             Failure.check(
                     device.library().release(Release.DESTROY_SRQ, srq), "destroy_srq", name, "the device refused");
             closed = true;
-            device.removeShared(this);
+            device.sharedQueues().remove(slots);
             domain.children().remove(this);
         });
     }

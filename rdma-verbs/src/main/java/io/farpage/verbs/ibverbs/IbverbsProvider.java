@@ -184,8 +184,8 @@ public final class IbverbsProvider implements VerbsProvider {
                 return new Outcome(Optional.empty(), why);
             }
             Choice.Usable place = (Choice.Usable) choice;
-            IbvDevice opened =
-                    new IbvDevice(context, place, DeviceProbe.attributes(context, attr, place.port()), Quirks.of(attr));
+            IbvDevice opened = new IbvDevice(new NativeDevice(
+                    context, place, DeviceProbe.attributes(context, attr, place.port()), Quirks.of(attr)));
             keep = true;
             return new Outcome(Optional.of(opened), null);
         } catch (VerbsException e) {

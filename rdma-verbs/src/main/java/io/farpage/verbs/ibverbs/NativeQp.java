@@ -27,9 +27,9 @@ import java.lang.foreign.MemorySegment;
  * @param number queue pair number
  * @param device where it is
  */
-record NativeQp(long pointer, int number, IbvDevice device) {
-    static NativeQp create(IbvProtectionDomain domain, IbvQueues queues, QpOptions options) {
-        IbvDevice device = domain.device();
+record NativeQp(long pointer, int number, NativeDevice device) {
+    static NativeQp create(NativePd domain, IbvQueues queues, QpOptions options) {
+        NativeDevice device = domain.device();
         Sizes sizes = options.sizes();
         Errno errno = Errno.create();
         try (Arena arena = Arena.ofConfined()) {

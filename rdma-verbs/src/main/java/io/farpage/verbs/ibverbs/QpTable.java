@@ -5,21 +5,21 @@ import org.jspecify.annotations.Nullable;
 
 /** Queue pairs by their number, for looking one up per completion: immutable, replaced whole on the control path. */
 final class QpTable {
-    static final QpTable EMPTY = new QpTable(new IbvQueuePair[0]);
+    static final QpTable EMPTY = new QpTable(new Outstanding[0]);
 
-    private final IbvQueuePair[] all;
-    private final @Nullable IbvQueuePair[] slots;
+    private final Outstanding[] all;
+    private final @Nullable Outstanding[] slots;
     private final int shift;
 
-    private QpTable(IbvQueuePair[] all) {
+    private QpTable(Outstanding[] all) {
         this.all = all;
         int bits = 1;
         while ((1 << bits) < 2 * all.length) {
             bits++;
         }
-        this.slots = new IbvQueuePair[1 << bits];
+        this.slots = new Outstanding[1 << bits];
         this.shift = Integer.SIZE - bits;
-        for (IbvQueuePair qp : all) {
+        for (Outstanding qp : all) {
             int slot = slot(qp.qpn());
             while (slots[slot] != null) {
                 slot = (slot + 1) & (slots.length - 1);
@@ -34,10 +34,10 @@ final class QpTable {
     }
 
     @Nullable
-    IbvQueuePair find(int qpn) {
+    Outstanding find(int qpn) {
         int slot = slot(qpn);
         while (true) {
-            IbvQueuePair found = slots[slot];
+            Outstanding found = slots[slot];
             if (found == null || found.qpn() == qpn) {
                 return found;
             }
@@ -45,13 +45,13 @@ final class QpTable {
         }
     }
 
-    QpTable with(IbvQueuePair added) {
-        IbvQueuePair[] more = Arrays.copyOf(all, all.length + 1);
+    QpTable with(Outstanding added) {
+        Outstanding[] more = Arrays.copyOf(all, all.length + 1);
         more[all.length] = added;
         return new QpTable(more);
     }
 
-    QpTable without(IbvQueuePair removed) {
-        return new QpTable(Arrays.stream(all).filter(qp -> qp != removed).toArray(IbvQueuePair[]::new));
+    QpTable without(Outstanding removed) {
+        return new QpTable(Arrays.stream(all).filter(qp -> qp != removed).toArray(Outstanding[]::new));
     }
 }

@@ -12,17 +12,24 @@ import java.util.concurrent.atomic.AtomicLongArray;
 final class SharedSlots {
     private static final int NONE = -1;
 
+    private final int id;
     private final AtomicLongArray wrIds;
     private final AtomicIntegerArray below;
     private final AtomicLong head = new AtomicLong();
 
-    SharedSlots(int capacity) {
+    /** @param id number of the queue among those of its device */
+    SharedSlots(int id, int capacity) {
+        this.id = id;
         wrIds = new AtomicLongArray(capacity);
         below = new AtomicIntegerArray(capacity);
         for (int slot = 0; slot < capacity; slot++) {
             below.set(slot, slot + 1 < capacity ? slot + 1 : NONE);
         }
         head.set(pack(0, 0));
+    }
+
+    int id() {
+        return id;
     }
 
     int capacity() {

@@ -17,7 +17,7 @@ final class SharedSlotsTest {
 
     @Test
     void shouldHandOutEverySlotOnceAndReturnWhatItStores() {
-        SharedSlots slots = new SharedSlots(2);
+        SharedSlots slots = new SharedSlots(0, 2);
         int first = slots.acquire(100);
         int second = slots.acquire(200);
 
@@ -30,7 +30,7 @@ final class SharedSlotsTest {
 
     @Test
     void shouldLoseNoSlotWhenTwoThreadsReleaseWhileOneAcquires() throws Exception {
-        SharedSlots slots = new SharedSlots(CAPACITY);
+        SharedSlots slots = new SharedSlots(0, CAPACITY);
         BlockingQueue<long[]> held = new ArrayBlockingQueue<>(CAPACITY + 2);
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             List<Future<Boolean>> releasing = new ArrayList<>();

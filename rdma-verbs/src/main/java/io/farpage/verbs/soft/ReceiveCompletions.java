@@ -8,8 +8,19 @@ import org.jspecify.annotations.Nullable;
 
 /** Completions of receives on their way from the responders, which produce them, to the thread that polls. */
 final class ReceiveCompletions {
+    /** Where a receive comes from: a queue pair. */
+    interface Origin {
+        int qpn();
+
+        /** How often the queue pair was reset. */
+        int generation();
+
+        /** The queue that the receive was posted on. */
+        ReceiveQueue queue();
+    }
+
     private final int mask;
-    private final @Nullable ReceiveSide[] sides;
+    private final @Nullable Origin[] origins;
     private final int[] generations;
     private final int[] slots;
     private final long[] wrIds;
@@ -22,7 +33,7 @@ final class ReceiveCompletions {
     ReceiveCompletions(int capacity) {
         int size = Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
         this.mask = size - 1;
-        this.sides = new @Nullable ReceiveSide[size];
+        this.origins = new @Nullable Origin[size];
         this.generations = new int[size];
         this.slots = new int[size];
         this.wrIds = new long[size];
@@ -36,13 +47,13 @@ final class ReceiveCompletions {
      * @return false if the ring is full, which reservations rule out
      */
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without
-    synchronized boolean add(ReceiveSide side, int generation, int slot, long wrId, WcStatus status, int length) {
+    synchronized boolean add(Origin origin, int generation, int slot, long wrId, WcStatus status, int length) {
         long at = produced;
         if (at - consumed > mask) {
             return false;
         }
         int i = (int) at & mask;
-        sides[i] = side;
+        origins[i] = origin;
         generations[i] = generation;
         slots[i] = slot;
         wrIds[i] = wrId;
@@ -65,11 +76,11 @@ final class ReceiveCompletions {
         int n = count;
         while (at < end && n < into.length) {
             int i = (int) at & mask;
-            ReceiveSide side = Objects.requireNonNull(sides[i]);
-            sides[i] = null;
-            side.queue().release(slots[i]);
-            if (side.generation() == generations[i]) {
-                into[n++].set(wrIds[i], statuses[i], WcOpcode.RECV, 0, lengths[i], side.qpn());
+            Origin origin = Objects.requireNonNull(origins[i]);
+            origins[i] = null;
+            origin.queue().release(slots[i]);
+            if (origin.generation() == generations[i]) {
+                into[n++].set(wrIds[i], statuses[i], WcOpcode.RECV, 0, lengths[i], origin.qpn());
             }
             consumed = ++at;
         }

@@ -9,7 +9,7 @@ import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
 
 /** The receives of a queue pair, its own or a shared queue's, from their posting to their completion. */
-final class ReceiveSide {
+final class ReceiveSide implements ReceiveCompletions.Origin {
     private static final int EINVAL = 22;
 
     private final QpInit init;
@@ -31,15 +31,18 @@ final class ReceiveSide {
                 .orElseGet(() -> new ReceiveQueue(init.toString(), sizes.maxRecvWr(), sizes.maxSge()));
     }
 
-    ReceiveQueue queue() {
+    @Override
+    public ReceiveQueue queue() {
         return queue;
     }
 
-    int qpn() {
+    @Override
+    public int qpn() {
         return init.qpn();
     }
 
-    int generation() {
+    @Override
+    public int generation() {
         return lifecycle.generation();
     }
 

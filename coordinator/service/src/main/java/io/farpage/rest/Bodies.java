@@ -1,5 +1,7 @@
 package io.farpage.rest;
 
+import io.javalin.config.JavalinConfig;
+import io.javalin.config.Key;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,7 +20,22 @@ final class Bodies {
     private static final int DISCARD_BYTES = 16 << 20;
     private static final int STEP = 8 << 10;
 
+    private static final Key<Integer> LIMIT = new Key<>("farpage.bodyLimit");
+    private static final Key<BodyBudget> BUDGET = new Key<>("farpage.bodyBudget");
+
     private Bodies() {}
+
+    /** Sets the longest body that a service takes. */
+    static void install(JavalinConfig config, int maxBytes) {
+        config.http.maxRequestSize = maxBytes;
+        config.appData(LIMIT, maxBytes);
+        config.appData(BUDGET, BodyBudget.ofHeap(maxBytes));
+    }
+
+    /** The longest body that the service of this request takes. */
+    static int limit(Context ctx) {
+        return ctx.appData(LIMIT);
+    }
 
     /** What is done with a body while it is in memory. */
     @FunctionalInterface
@@ -40,7 +57,7 @@ final class Bodies {
         }
         // A body of undeclared length (chunked) may grow up to the limit.
         int most = declared >= 0 ? (int) declared : limit;
-        try (BodyBudget.Reservation _ = RestServer.bodyBudget(ctx).reserve(most)) {
+        try (BodyBudget.Reservation _ = ctx.appData(BUDGET).reserve(most)) {
             return use.of(read(ctx, most, limit));
         }
     }
@@ -51,7 +68,7 @@ final class Bodies {
         if (declared >= 0 && declared != length) {
             throw ProblemException.invalid("the body has %d bytes; %d are asked for".formatted(declared, length));
         }
-        try (BodyBudget.Reservation _ = RestServer.bodyBudget(ctx).reserve(length)) {
+        try (BodyBudget.Reservation _ = ctx.appData(BUDGET).reserve(length)) {
             byte[] body = read(ctx, length, length);
             if (body.length != length) {
                 throw ProblemException.invalid(

@@ -9,18 +9,20 @@ import tools.jackson.databind.JsonNode;
  * Thread-safe.
  */
 final class OpenApiDocument {
-    private final RestServer.Options options;
+    private final String service;
+    private final String version;
     private final List<Operation<?, ?>> operations;
     private Optional<JsonNode> document = Optional.empty();
 
-    OpenApiDocument(RestServer.Options options, List<Operation<?, ?>> operations) {
-        this.options = options;
+    OpenApiDocument(String service, String version, List<Operation<?, ?>> operations) {
+        this.service = service;
+        this.version = version;
         this.operations = operations;
     }
 
     synchronized JsonNode get() {
         if (document.isEmpty()) {
-            document = Optional.of(OpenApi.document(options.service(), options.version(), operations));
+            document = Optional.of(OpenApi.document(service, version, operations));
         }
         return document.get();
     }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -27,16 +28,18 @@ final class PatientConnector extends ServerConnector {
 
     private final Patience patience;
 
-    PatientConnector(Server server, HttpConfiguration http, HostPort listen, RestServer.Options options) {
-        super(server, factories(http, options.entrance()));
+    /** @param mayAccept whether the process has descriptors for one more connection */
+    PatientConnector(
+            Server server, HttpConfiguration http, HostPort listen, Entrance entrance, BooleanSupplier mayAccept) {
+        super(server, factories(http, entrance));
         setHost(listen.host());
         setPort(listen.port());
         setAcceptQueueSize(ACCEPT_QUEUE);
-        patience = new Patience(this, options.mayAccept());
-        if (options.entrance().tls().isPresent()) {
-            addBean(new HandshakeWatch(options.entrance().control()));
+        patience = new Patience(this, mayAccept);
+        if (entrance.tls().isPresent()) {
+            addBean(new HandshakeWatch(entrance.control()));
         }
-        options.entrance().tls().ifPresent(this::endWithItsCa);
+        entrance.tls().ifPresent(this::endWithItsCa);
     }
 
     /**

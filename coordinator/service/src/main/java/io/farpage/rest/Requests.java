@@ -40,7 +40,7 @@ public final class Requests {
      *     something else
      */
     public static <B> B body(Context ctx, Operation<B, ?> operation) throws IOException {
-        return body(ctx, operation, RestServer.bodyLimit(ctx));
+        return body(ctx, operation, Bodies.limit(ctx));
     }
 
     /**
@@ -50,7 +50,7 @@ public final class Requests {
      */
     public static <B> B body(Context ctx, Operation<B, ?> operation, int maxBytes) throws IOException {
         Class<B> type = operation.body().orElseThrow();
-        return Bodies.receive(ctx, Math.min(maxBytes, RestServer.bodyLimit(ctx)), bytes -> parse(bytes, type));
+        return Bodies.receive(ctx, Math.min(maxBytes, Bodies.limit(ctx)), bytes -> parse(bytes, type));
     }
 
     /**

@@ -6,7 +6,6 @@ import io.farpage.config.HostPort;
 import io.farpage.log.LogOutput;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
-import io.javalin.config.Key;
 import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.http.HandlerType;
@@ -59,8 +58,6 @@ public final class RestServer implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
     private static final long STOP_MILLIS = 2_000;
-    private static final Key<Integer> BODY_LIMIT = new Key<>("farpage.bodyLimit");
-    private static final Key<BodyBudget> BODY_BUDGET = new Key<>("farpage.bodyBudget");
 
     private final Options options;
     private final Javalin app;
@@ -125,7 +122,7 @@ public final class RestServer implements AutoCloseable {
             Options options, List<Route> routes, Metrics metrics, Supplier<Health> health, Around around) {
         List<Route> all = new ArrayList<>(routes);
         all.addAll(common(metrics, health));
-        OpenApiDocument document = new OpenApiDocument(options, operations(all));
+        OpenApiDocument document = new OpenApiDocument(options.service(), options.version(), operations(all));
         all.add(new Route(OPENAPI, ctx -> ctx.json(document.get())));
         Drain drain = new Drain();
         AccessControl control = options.entrance().control();
@@ -159,21 +156,18 @@ public final class RestServer implements AutoCloseable {
         config.startup.showOldJavalinVersionWarning = false;
         config.startup.startupWatcherEnabled = false;
         config.http.prefer405over404 = true;
-        config.http.maxRequestSize = options.maxBodyBytes();
-        config.appData(BODY_LIMIT, options.maxBodyBytes());
-        config.appData(BODY_BUDGET, BodyBudget.ofHeap(options.maxBodyBytes()));
+        Bodies.install(config, options.maxBodyBytes());
         config.jsonMapper(new JacksonJsonMapper());
         Entrance entrance = options.entrance();
+        AccessControl control = entrance.control();
         entrance.tcp()
                 .ifPresent(listen -> config.jetty.addConnector((server, http) -> Connections.limited(
-                        server, new PatientConnector(server, http, listen, options), entrance.control())));
+                        server, new PatientConnector(server, http, listen, entrance, options.mayAccept()), control)));
         entrance.socket()
-                .ifPresent(path -> config.jetty.addConnector((server, http) ->
-                        new SocketConnector(server, http, path, options, Connections.mostOfSocket())));
-        config.jetty.modifyServer(
-                server -> configureJetty(server, options.entrance().control()));
+                .ifPresent(path -> config.jetty.addConnector(
+                        (server, http) -> new SocketConnector(server, http, path, control, options.mayAccept())));
+        config.jetty.modifyServer(server -> configureJetty(server, control));
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
-        AccessControl control = options.entrance().control();
         ErrorPages.install(config.routes, control);
         Map<String, Operation<?, ?>> operations = new HashMap<>();
         for (Route route : routes) {
@@ -248,14 +242,6 @@ public final class RestServer implements AutoCloseable {
             }
         }
         return Optional.ofNullable(e.getMessage()).orElse(e.toString());
-    }
-
-    static int bodyLimit(Context ctx) {
-        return ctx.appData(BODY_LIMIT);
-    }
-
-    static BodyBudget bodyBudget(Context ctx) {
-        return ctx.appData(BODY_BUDGET);
     }
 
     /** Its TCP address, with the port that the system chose; empty if it listens on a Unix socket only. */

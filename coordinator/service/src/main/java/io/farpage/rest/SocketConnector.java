@@ -6,6 +6,7 @@ import java.nio.channels.SelectableChannel;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import org.eclipse.jetty.io.SelectorManager;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -21,20 +22,23 @@ import org.eclipse.jetty.util.IO;
 final class SocketConnector extends UnixDomainServerConnector {
 
     private final Patience patience;
+    /** Connections at once. */
     private final int most;
+
     private final AccessControl control;
     private final Set<SelectableChannel> open = ConcurrentHashMap.newKeySet();
     /** Whether the limit is reached and was reported. Used by the acceptor. */
     private boolean full;
 
-    /** @param most connections at once */
-    SocketConnector(Server server, HttpConfiguration http, Path path, RestServer.Options options, int most) {
+    /** @param mayAccept whether the process has descriptors for one more connection */
+    SocketConnector(
+            Server server, HttpConfiguration http, Path path, AccessControl control, BooleanSupplier mayAccept) {
         super(server, 1, -1, new HttpConnectionFactory(http));
         setUnixDomainPath(path);
-        this.most = most;
-        this.control = options.entrance().control();
+        this.most = Connections.mostOfSocket();
+        this.control = control;
         addEventListener(new Count());
-        patience = new Patience(this, () -> hasRoom() && options.mayAccept().getAsBoolean());
+        patience = new Patience(this, () -> hasRoom() && mayAccept.getAsBoolean());
     }
 
     @Override

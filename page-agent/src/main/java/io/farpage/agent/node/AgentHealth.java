@@ -13,19 +13,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
  * What {@code /health} says of the agent's parts. A thread looks at them every second, so that requests cost nothing,
- * and so that it is known since when a part is as it is. Only threads that move pages and do not answer make the agent
- * unhealthy: guests continue without the coordinator, and an unreachable peer is not a fault of this agent.
+ * and so that it is known since when a part is as it is. Only threads that move pages and do not answer make an agent
+ * unhealthy that has started: guests continue without the coordinator, and an unreachable peer is not a fault of this
+ * agent.
  */
 final class AgentHealth implements AutoCloseable {
     private static final Duration EVERY = Duration.ofSeconds(1);
     /** What was seen longer ago is not worth telling. */
     private static final Duration STALE = Duration.ofSeconds(5);
-    /** The API answers before the control threads run, and on a slow machine a start takes long. */
+    /** On a slow machine a start takes long. */
     private static final Duration STARTING = Duration.ofMinutes(2);
 
     private final ShardPulse shards;
@@ -34,19 +36,18 @@ final class AgentHealth implements AutoCloseable {
     private final Map<String, Part> last = new HashMap<>();
     private final InstantSource clock;
     private final Instant made;
+    private volatile Optional<BooleanSupplier> registered = Optional.empty();
     private volatile Optional<Seen> seen = Optional.empty();
 
     /**
      * What the agent knows of its parts.
      *
-     * @param registered whether the coordinator answered the last call and knows this node
      * @param refusal why the coordinator is not obeyed, if it is not
      * @param links to the peers
      * @param pool what the pool is made of
      * @param standby the process that would take over; empty if standbys are not configured
      */
     record Sources(
-            Supplier<Boolean> registered,
             Supplier<Optional<String>> refusal,
             Supplier<List<LinkStatus>> links,
             Supplier<String> pool,
@@ -63,8 +64,19 @@ final class AgentHealth implements AutoCloseable {
                 "health", new ControlThread.Pauses(Duration.ZERO, EVERY, Duration.ofSeconds(1)), this::look);
     }
 
-    void start() {
+    /**
+     * Ends the start: looks at the parts from now on.
+     *
+     * @param registered whether the coordinator answered the last call and knows this node
+     */
+    void start(BooleanSupplier registered) {
+        this.registered = Optional.of(registered);
         thread.start();
+    }
+
+    /** Whether the coordinator answered the last call and knows this node. An agent that starts is not registered. */
+    boolean isRegistered() {
+        return registered.map(BooleanSupplier::getAsBoolean).orElse(false);
     }
 
     private Duration look() {
@@ -111,7 +123,7 @@ final class AgentHealth implements AutoCloseable {
         if (refusal.isPresent()) {
             return Part.degraded("coordinator", "not obeyed: " + refusal.get());
         }
-        return sources.registered.get()
+        return isRegistered()
                 ? Part.ok("coordinator", "it has registered this node")
                 : Part.degraded("coordinator", "it does not answer, or does not know this node");
     }
@@ -134,13 +146,18 @@ final class AgentHealth implements AutoCloseable {
                 : Part.degraded("links", "not up: " + down);
     }
 
-    /** The parts as they were within the last second. */
+    /** The API answers before the agent has started. */
+    private boolean isStarting() {
+        return seen.isEmpty() && made.plus(STARTING).isAfter(clock.instant());
+    }
+
+    /** The parts as they were within the last second. While the agent starts, one that has failed and says so. */
     List<Part> parts() {
+        if (isStarting()) {
+            return List.of(Part.failed("control", "the agent is starting").since(made));
+        }
         Optional<Seen> latest = seen;
         Instant now = clock.instant();
-        if (latest.isEmpty() && made.plus(STARTING).isAfter(now)) {
-            return List.of(Part.degraded("control", "the agent is starting").since(made));
-        }
         if (latest.isPresent() && latest.get().at().plus(STALE).isAfter(now)) {
             return latest.get().parts();
         }
@@ -150,9 +167,12 @@ final class AgentHealth implements AutoCloseable {
 
     /**
      * Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer.
-     * Empty while they do.
+     * Empty while they do, and while the agent starts.
      */
     Optional<String> stalled() {
+        if (isStarting()) {
+            return Optional.empty();
+        }
         return parts().stream()
                 .filter(part -> part.state().equals("failed"))
                 .map(part -> part.name() + ": " + part.detail())

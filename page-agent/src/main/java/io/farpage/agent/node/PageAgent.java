@@ -72,7 +72,6 @@ public final class PageAgent implements AutoCloseable {
         health = moving.add(new AgentHealth(
                 new ShardPulse(shards()),
                 new AgentHealth.Sources(
-                        this::isRegistered,
                         () -> coordinator().allegiance().status().refusal(),
                         links()::status,
                         () -> pool().backing() + base.keeping().describe(),
@@ -116,7 +115,7 @@ public final class PageAgent implements AutoCloseable {
     }
 
     private void start() {
-        health.start();
+        health.start(membership::isRegistered);
         movers.start();
         devices.start();
         reports.start();
@@ -171,15 +170,15 @@ public final class PageAgent implements AutoCloseable {
         return health.stalled();
     }
 
+    /** The answer of {@code /health}, which the API gives before this agent is complete. */
     private Health health() {
-        boolean registered = membership.isRegistered();
         return Health.of(
                 "page-agent",
                 VERSION,
                 Map.of(
                         "node", node(),
                         "incarnation", base.self().incarnation().toString(),
-                        "registered", Boolean.toString(registered),
+                        "registered", Boolean.toString(health.isRegistered()),
                         "seen",
                                 coordinator()
                                         .allegiance()

@@ -33,7 +33,7 @@ final class ZipfPages implements PageNumbers {
 
     @Override
     public long next() {
-        return rank() * stride % pages;
+        return pageOfRank(rank());
     }
 
     /** The page that comes up most often but for {@code rank} others. */

@@ -16,17 +16,8 @@ public final class Smaps {
      * report it.
      */
     public static long transparentHugeBytes(long address, long bytes) {
-        return sum("AnonHugePages:", address, bytes);
-    }
-
-    /** How many bytes of the mappings that lie within the range are locked. */
-    public static long lockedBytes(long address, long bytes) {
-        return sum("Locked:", address, bytes);
-    }
-
-    private static long sum(String field, long address, long bytes) {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/smaps"))) {
-            Reading reading = new Reading(field, address, address + bytes);
+            Reading reading = new Reading(address, address + bytes);
             lines.forEachOrdered(reading::accept);
             return reading.total;
         } catch (IOException e) {
@@ -35,14 +26,12 @@ public final class Smaps {
     }
 
     private static final class Reading {
-        private final String field;
         private final long start;
         private final long end;
         private boolean inside;
         private long total;
 
-        Reading(String field, long start, long end) {
-            this.field = field;
+        Reading(long start, long end) {
             this.start = start;
             this.end = end;
         }
@@ -54,7 +43,7 @@ public final class Smaps {
                 long from = Long.parseUnsignedLong(line, 0, dash, 16);
                 long to = Long.parseUnsignedLong(line, dash + 1, line.indexOf(' '), 16);
                 inside = from >= start && to <= end;
-            } else if (inside && line.startsWith(field)) {
+            } else if (inside && line.startsWith("AnonHugePages:")) {
                 total += Long.parseLong(line.replaceAll("\\D", "")) << 10;
             }
         }

@@ -45,11 +45,6 @@ final class RequestHeader {
                 && psn == expectedPsn;
     }
 
-    /** Bytes that follow the header. */
-    int payloadLength() {
-        return opcode == Wire.READ ? 0 : length;
-    }
-
     /** Writes a header. {@link RequestHeader} objects are for reading only. */
     static void encode(
             MemorySegment into, long offset, int opcode, int flags, int psn, long remoteAddress, int rkey, int length) {

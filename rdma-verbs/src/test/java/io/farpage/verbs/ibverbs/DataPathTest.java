@@ -14,8 +14,11 @@ import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.ResourceBusyException;
 import io.farpage.verbs.SendFlag;
+import io.farpage.verbs.SharedReceiveQueue;
 import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WorkCompletion;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
@@ -33,6 +36,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What the provider does by itself, over a library whose work requests succeed at once. */
 final class DataPathTest {
     private static final QpEndpoint PEER = new QpEndpoint(1, 0, Gid.parse("::ffff:10.0.0.1"), 0);
+
+    private static final int SHARED_RECEIVES = 4;
 
     @TempDir
     private static Path directory = Path.of("");
@@ -118,6 +123,31 @@ final class DataPathTest {
             qp.postSend();
             assertEquals(1, queue.poll(completions));
         }
+    }
+
+    @Test
+    void shouldCompleteReceivesOfTwoSharedQueues() {
+        SharedReceiveQueue first = sharedQueueOfAPair();
+        SharedReceiveQueue second = sharedQueueOfAPair();
+        for (int round = 0; round < 2 * SHARED_RECEIVES; round++) {
+            first.prepareRecv(100 + round, 0x1000, 64, 1);
+            first.postRecv();
+            second.prepareRecv(200 + round, 0x1000, 64, 1);
+            second.postRecv();
+            assertEquals(2, queue.poll(completions));
+            assertEquals(100 + round, completions[0].wrId());
+            assertEquals(200 + round, completions[1].wrId());
+            assertEquals(WcOpcode.RECV, completions[0].opcode());
+        }
+    }
+
+    private SharedReceiveQueue sharedQueueOfAPair() {
+        SharedReceiveQueue shared = opened(domain.createSharedReceiveQueue(SHARED_RECEIVES, 1));
+        QueuePair pair = opened(domain.createQueuePair(
+                queue, queue, shared, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(16, 16, 1, 0, 16))));
+        ResourceBusyException busy = assertThrows(ResourceBusyException.class, shared::close);
+        assertTrue(String.valueOf(busy.getMessage()).contains(pair.toString()), busy::toString);
+        return shared;
     }
 
     @Test

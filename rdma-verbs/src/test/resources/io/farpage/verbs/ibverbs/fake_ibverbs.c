@@ -50,7 +50,15 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad) { return 0; }
-static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad) { return 0; }
+/* Completes on the queue pair that was created last with the shared queue. */
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad) {
+	struct ibv_qp *qp = srq->srq_context;
+	struct queue *queue = (struct queue *)qp->recv_cq;
+	for (; wr; wr = wr->next)
+		queue->done[queue->tail++ % DEPTH] =
+			(struct ibv_wc){.wr_id = wr->wr_id, .opcode = IBV_WC_RECV, .qp_num = qp->qp_num};
+	return 0;
+}
 static int req_notify_cq(struct ibv_cq *cq, int solicited) { return 0; }
 
 struct ibv_device **ibv_get_device_list(int *count) {
@@ -122,6 +130,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr) {
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
 	qp->qp_num = next_qp++;
+	if (attr->srq)
+		attr->srq->srq_context = qp;
 	return qp;
 }
 int ibv_destroy_qp(struct ibv_qp *qp) { free(qp); return 0; }

@@ -237,6 +237,21 @@ class KeptGuestTest {
     }
 
     @Test
+    void shouldKeepThatTheGuestIsParked() throws Exception {
+        Parked parked = new Parked(PAGES, 4000, 1_750_000_000);
+        open().parked(Optional.of(parked));
+        assertEquals(Optional.of(parked), open().record().parked());
+        open().parked(Optional.empty());
+        assertEquals(Optional.empty(), open().record().parked());
+    }
+
+    @Test
+    void shouldRefuseAParkedGuestThatKeepsTooFewPages() throws Exception {
+        open().parked(Optional.of(new Parked(PAGES - 1, 4000, 1_750_000_000)));
+        assertEquals("its record is damaged: it is parked with 63 resident pages", refusal());
+    }
+
+    @Test
     void shouldRefuseADamagedRecord() {
         file.asSlice(0, MESSAGES_AT).fill((byte) 'x');
         assertEquals("its record is damaged: neither slot has the right checksum", refusal());

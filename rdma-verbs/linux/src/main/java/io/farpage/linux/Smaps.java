@@ -16,8 +16,17 @@ public final class Smaps {
      * report it.
      */
     public static long transparentHugeBytes(long address, long bytes) {
+        return sum("AnonHugePages:", address, bytes);
+    }
+
+    /** How many bytes of the mappings that lie within the range are locked. */
+    public static long lockedBytes(long address, long bytes) {
+        return sum("Locked:", address, bytes);
+    }
+
+    private static long sum(String field, long address, long bytes) {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/smaps"))) {
-            Reading reading = new Reading(address, address + bytes);
+            Reading reading = new Reading(field, address, address + bytes);
             lines.forEachOrdered(reading::accept);
             return reading.total;
         } catch (IOException e) {
@@ -26,12 +35,14 @@ public final class Smaps {
     }
 
     private static final class Reading {
+        private final String field;
         private final long start;
         private final long end;
         private boolean inside;
         private long total;
 
-        Reading(long start, long end) {
+        Reading(String field, long start, long end) {
+            this.field = field;
             this.start = start;
             this.end = end;
         }
@@ -43,7 +54,7 @@ public final class Smaps {
                 long from = Long.parseUnsignedLong(line, 0, dash, 16);
                 long to = Long.parseUnsignedLong(line, dash + 1, line.indexOf(' '), 16);
                 inside = from >= start && to <= end;
-            } else if (inside && line.startsWith("AnonHugePages:")) {
+            } else if (inside && line.startsWith(field)) {
                 total += Long.parseLong(line.replaceAll("\\D", "")) << 10;
             }
         }

@@ -2,10 +2,12 @@
  * Stands for Firecracker where it resumes a snapshot with the memory backend Uffd, written from its sources: src/vmm/src/persist.rs
  * (guest_memory_from_uffd, create_guest_memory, send_uffd_handshake) and src/vmm/src/vstate/memory.rs (anonymous, discard_range).
  *   firecracker_peer snapshot FILE PAGES              writes the memory file of a snapshot; page of 4096 bytes
- *   firecracker_peer resume SOCKET 4k|thp|2m PAGES... resumes it; each number of pages of 4096 bytes is a region, as below and above the hole for devices
+ *   firecracker_peer resume SOCKET 4k|thp|2m|fork PAGES... resumes it; each number of pages of 4096 bytes is a region, as below and above the hole for devices
  * Like Firecracker it asks for UFFD_FEATURE_EVENT_REMOVE alone, registers private anonymous regions for missing pages alone, sends page_size and
  * page_size_kib with the same value, never closes the connection, and expects no answer. Two threads stand for vCPUs, one for the devices, which has the kernel read and write guest memory,
  * and one for the balloon, whose pages are given up by MADV_DONTNEED and must be zeros afterwards. The balloon and hugepages exclude each other, as in Firecracker.
+ * With "fork" it does as forks of Firecracker whose memory can be evicted (e2b's, forkd's): regions of one shared memfd, registered for missing pages and
+ * write protection, a message with page_size_kib alone and two descriptors, the userfaultfd and the memfd; the balloon gives up by MADV_REMOVE.
  * Prints a line of JSON; exit code 3 if a word did not hold what it should.
  */
 #define _GNU_SOURCE
@@ -36,7 +38,7 @@ enum { OF_VCPU_0, OF_VCPU_1, OF_DEVICES, OF_BALLOON, OF_NOBODY };
 static struct { uint64_t *base; uint64_t first, pages; } regions[MAX_REGIONS];
 static int region_count;
 static uint64_t pages;
-static int has_balloon;
+static int has_balloon, is_fork;
 static uint64_t *versions; /* of what each page holds; written by the one that may change it */
 static uint64_t differences, removed;
 
@@ -136,8 +138,8 @@ static void *balloon(void *unused) {
             if (page % 2 == 0) {
                 check("balloon", page, address(page));
             }
-            if (madvise(address(page), PAGE, MADV_DONTNEED) != 0) {
-                fail("MADV_DONTNEED");
+            if (madvise(address(page), PAGE, is_fork ? MADV_REMOVE : MADV_DONTNEED) != 0) {
+                fail("madvise");
             }
             versions[page] = UINT64_MAX;
             removed++;
@@ -155,14 +157,18 @@ static int open_uffd(void) {
     int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
     int uffd = device >= 0 ? ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK)
                            : (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_EVENT_REMOVE};
+    uint64_t shared = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_EVENT_REMOVE | (is_fork ? shared : 0)};
     if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) != 0) {
         fail("userfaultfd");
     }
     return uffd;
 }
 
-static void send_handshake(const char *path, const char *json, int uffd) {
+/* memory: descriptor of the memfd; -1: none is sent. */
+static void send_handshake(const char *path, const char *json, int uffd, int memory) {
+    int descriptors[] = {uffd, memory};
+    size_t size = (memory < 0 ? 1 : 2) * sizeof uffd;
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     strncpy(to.sun_path, path, sizeof to.sun_path - 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -171,13 +177,13 @@ static void send_handshake(const char *path, const char *json, int uffd) {
     }
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof uffd)];
+        char room[CMSG_SPACE(sizeof descriptors)];
     } control = {0};
     struct iovec vector = {(void *) json, strlen(json)};
     struct msghdr message = {
-            .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
-    control.header = (struct cmsghdr) {.cmsg_len = CMSG_LEN(sizeof uffd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &uffd, sizeof uffd);
+            .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = CMSG_SPACE(size)};
+    control.header = (struct cmsghdr) {.cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), descriptors, size);
     if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t) strlen(json)) {
         fail("sendmsg");
     }
@@ -187,16 +193,26 @@ static int resume(const char *socket, const char *kind, char **sizes, int count)
     int huge = strcmp(kind, "2m") == 0;
     size_t page_size = huge ? 2 << 20 : PAGE;
     char json[4096] = "[";
+    is_fork = strcmp(kind, "fork") == 0;
     int uffd = open_uffd();
+    int memory = is_fork ? memfd_create("guest", MFD_CLOEXEC) : -1;
+    for (int i = 0; i < count && is_fork; i++) {
+        off_t end = lseek(memory, 0, SEEK_END) + (off_t) strtoull(sizes[i], NULL, 10) * PAGE;
+        if (ftruncate(memory, end) != 0) {
+            fail("ftruncate");
+        }
+    }
     for (int i = 0; i < count; i++) {
         uint64_t n = strtoull(sizes[i], NULL, 10);
         void *base = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE,
-                MAP_NORESERVE | MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | 21 << MAP_HUGE_SHIFT : 0), -1, 0);
+                is_fork ? MAP_NORESERVE | MAP_SHARED
+                        : MAP_NORESERVE | MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | 21 << MAP_HUGE_SHIFT : 0),
+                memory, is_fork ? (off_t) pages * PAGE : 0);
         if (base == MAP_FAILED || (strcmp(kind, "thp") == 0 && madvise(base, n * PAGE, MADV_HUGEPAGE) != 0)) {
             fail("mmap");
         }
         struct uffdio_register area = {
-                .range = {(uintptr_t) base, n * PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+                .range = {(uintptr_t) base, n * PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING | (is_fork ? UFFDIO_REGISTER_MODE_WP : 0)};
         if (ioctl(uffd, UFFDIO_REGISTER, &area) != 0) {
             fail("UFFDIO_REGISTER");
         }
@@ -205,14 +221,14 @@ static int resume(const char *socket, const char *kind, char **sizes, int count)
         regions[region_count++].pages = n;
         snprintf(json + strlen(json), sizeof json - strlen(json),
                 "%s{\"base_host_virt_addr\":%" PRIuPTR ",\"size\":%" PRIu64 ",\"offset\":%" PRIu64
-                ",\"page_size\":%zu,\"page_size_kib\":%zu}",
-                i == 0 ? "" : ",", (uintptr_t) base, n * PAGE, pages * PAGE, page_size, page_size);
+                ",\"%s\":%zu,\"page_size_kib\":%zu}",
+                i == 0 ? "" : ",", (uintptr_t) base, n * PAGE, pages * PAGE, is_fork ? "page_size_kib" : "page_size", page_size, page_size);
         pages += n;
     }
     strcat(json, "]");
     has_balloon = !huge;
     versions = calloc(pages, sizeof *versions);
-    send_handshake(socket, json, uffd);
+    send_handshake(socket, json, uffd, memory);
 
     pthread_t threads[VCPUS + 2];
     for (uintptr_t i = 0; i < VCPUS; i++) {
@@ -253,7 +269,7 @@ int main(int argc, char **argv) {
         return snapshot(argv[2], strtoull(argv[3], NULL, 10));
     }
     if (argc < 5 || argc > 4 + MAX_REGIONS || strcmp(argv[1], "resume") != 0) {
-        fprintf(stderr, "firecracker_peer snapshot FILE PAGES | resume SOCKET 4k|thp|2m PAGES...\n");
+        fprintf(stderr, "firecracker_peer snapshot FILE PAGES | resume SOCKET 4k|thp|2m|fork PAGES...\n");
         return 2;
     }
     return resume(argv[2], argv[3], argv + 4, argc - 4);

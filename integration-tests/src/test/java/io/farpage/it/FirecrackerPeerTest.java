@@ -80,6 +80,19 @@ class FirecrackerPeerTest {
         guests.drop(kind);
     }
 
+    /** Its memory file comes beside the userfaultfd, so that its pages can be evicted. */
+    @Test
+    void shouldEvictPagesOfAForkThatSendsItsMemfd() throws Exception {
+        JsonNode result = resume("fork", PAGE, REGIONS);
+        assertTrue(result.get("removed").asInt() > 900, result.toString());
+        JsonNode status = guests.awaitEnded("fork");
+        assertTrue(status.get("evictable").asBoolean(), status.toString());
+        assertTrue(status.get("evictions").asInt() > 500, status.toString());
+        assertTrue(status.get("peakResidentPages").asInt() <= 2548 / 4, status.toString());
+        assertTrue(status.get("removedPages").asInt() > 0, status.toString());
+        guests.drop("fork");
+    }
+
     @Test
     void shouldResumeASnapshotOnHugepages() throws Exception {
         try (BorrowedHugepages _ = BorrowedHugepages.take(8)) {
@@ -105,7 +118,8 @@ class FirecrackerPeerTest {
             assertEquals(0, load.awaitEnd(), load::err);
         }
         Path socket = directory.resolve(kind + ".sock");
-        guests.attach(kind, socket, (long) pages * PAGE, Math.max((long) pages, 64L * pageSize / PAGE) * PAGE);
+        long local = kind.equals("fork") ? pages / 4 : Math.max((long) pages, 64L * pageSize / PAGE);
+        guests.attach(kind, socket, (long) pages * PAGE, local * PAGE);
         List<String> words = new ArrayList<>(List.of("resume", socket.toString(), kind));
         Arrays.stream(regions).mapToObj(Integer::toString).forEach(words::add);
         JsonNode result = new JsonMapper().readTree(peer(words.toArray(String[]::new)));

@@ -6,6 +6,7 @@ import io.farpage.rest.Json;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.ToLongFunction;
@@ -35,7 +36,8 @@ final class Handoff {
             @JsonProperty(required = true) long offset,
             @JsonProperty("page_size") OptionalLong pageSize,
             @JsonProperty("page_size_kib") OptionalLong pageSizeKib,
-            OptionalInt userfaultfd) {
+            OptionalInt userfaultfd,
+            @JsonProperty("is_guest_memfd") Optional<Boolean> isGuestMemfd) {
 
         long pageBytes() {
             return pageSize.orElse(pageSizeKib.orElse(4096));
@@ -101,6 +103,10 @@ final class Handoff {
     }
 
     private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
+        if (mapping.isGuestMemfd().orElse(false)) {
+            throw new HandoffException("the memory is a guest_memfd's (is_guest_memfd), of a secret-free VM, which no"
+                    + " process may fill by userfaultfd; start the VMM without secret freedom");
+        }
         if (mapping.pageBytes() != pageBytes) {
             throw new HandoffException(
                     "the VMM's memory has pages of %d bytes, the space of %d; create the space with the VMM's page size"

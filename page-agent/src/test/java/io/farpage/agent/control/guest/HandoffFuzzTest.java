@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -155,6 +156,17 @@ class HandoffFuzzTest {
         List<GuestRegion> regions =
                 List.of(new GuestRegion(low, 524288, 0), new GuestRegion(low + (1 << 30), 4096, 524288));
         assertEquals(List.of(new Slice(0, 0, (int) (SPACE / PAGE), regions)), slices);
+    }
+
+    /** As the branch for secret hiding sends it. */
+    @Test
+    void shouldRefuseMemoryOfAGuestMemfdByName() {
+        String json = "[{\"base_host_virt_addr\":4096,\"size\":4096,\"offset\":0,\"page_size\":4096,\"gpa_start\":0,"
+                + "\"is_guest_memfd\":%s}]";
+        HandoffException refused =
+                assertThrows(HandoffException.class, () -> Handoff.parse(json.formatted("true"), PAGE, SPACE));
+        assertTrue(String.valueOf(refused.getMessage()).contains("secret-free"), refused.getMessage());
+        assertDoesNotThrow(() -> Handoff.parse(json.formatted("false"), PAGE, SPACE));
     }
 
     @Test

@@ -66,6 +66,15 @@ final class ParkingTest {
     }
 
     @Test
+    void shouldEndAsSoonAfterALongTimeOfRest() {
+        parking.park(KEEP);
+        fault(1, 1);
+        now += TimeUnit.HOURS.toNanos(1);
+        fault(KEEP + 1, 1);
+        assertFalse(parking.isParked());
+    }
+
+    @Test
     void shouldCountAnewWhenParkedAgain() {
         parking.park(KEEP);
         fault(KEEP, 1);

@@ -64,6 +64,19 @@ final class ResidencyTest {
     }
 
     @Test
+    void shouldOfferOneFrameAtATimeUpToWhatMayStayWhenParked() {
+        Residency residency = residency(true);
+        residency.parking().park(20);
+        assertEquals(1, residency.freeFrames(0));
+        resident(20);
+        assertEquals(0, residency.freeFrames(0));
+        assertEquals(20, residency.goal());
+        residency.parking().unpark();
+        assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
+        assertEquals(LIMIT, residency.goal());
+    }
+
+    @Test
     void shouldNotCountPagesWhenTheyAreStranded() {
         Residency residency = residency(true);
         resident(LIMIT);

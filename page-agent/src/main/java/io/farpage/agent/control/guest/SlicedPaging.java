@@ -409,7 +409,7 @@ final class SlicedPaging implements Paging {
 
     @Override
     public Optional<Duration> processorTime() {
-        return ProcessHandle.of(pid()).flatMap(vmm -> vmm.info().totalCpuDuration());
+        return VmmProcess.processorTime(pid());
     }
 
     @Override

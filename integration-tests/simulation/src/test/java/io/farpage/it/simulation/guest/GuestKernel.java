@@ -10,6 +10,7 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.UffdMessages;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -37,6 +38,8 @@ public final class GuestKernel implements PagedFile {
     private static final long FLAG_WRITE = 1;
     private static final long FLAG_WP = 2;
     private static final long CALL_NANOS = 700;
+    /** Processor time of a thread for each time that it touches a cell. */
+    private static final long TOUCH_NANOS = 1_000_000;
     /** The least number of hugepages that a host has for a userfaultfd if they are scarce. */
     private static final int FEW_PAGES = 48;
 
@@ -56,6 +59,7 @@ public final class GuestKernel implements PagedFile {
 
     private final List<Faults> slices = new ArrayList<>();
     private boolean ended;
+    private long touches;
     private final int file;
 
     /** One userfaultfd, of a part of the memory. */
@@ -306,6 +310,7 @@ public final class GuestKernel implements PagedFile {
 
     /** Touches a cell, and waits until it may. False: SIGBUS. */
     boolean touch(int cell, boolean store) {
+        touches++;
         int page = shape.pageOf(cell);
         while (true) {
             if (poisoned[page]) {
@@ -322,6 +327,11 @@ public final class GuestKernel implements PagedFile {
             }
             return true;
         }
+    }
+
+    /** Processor time that the VMM has used. */
+    Duration processorTime() {
+        return Duration.ofNanos(touches * TOUCH_NANOS);
     }
 
     private void await(Fault fault) {

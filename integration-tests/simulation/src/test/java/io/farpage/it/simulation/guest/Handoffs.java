@@ -4,6 +4,7 @@ import io.farpage.it.simulation.engine.Descriptors;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -101,6 +102,11 @@ public final class Handoffs {
     public static int openProcess(int pid) {
         GuestKernel memory = PROCESSES.get(pid);
         return Descriptors.open(memory, memory::hasEnded);
+    }
+
+    /** The processor time that a VMM has used. */
+    public static Duration processorTime(int pid) {
+        return PROCESSES.get(pid).processorTime();
     }
 
     /** Hands memory over; empty if nothing listens there. */

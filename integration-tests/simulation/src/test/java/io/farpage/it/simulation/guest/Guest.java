@@ -16,6 +16,11 @@ public final class Guest {
     private static int numbers;
     /** What threads store whose host the space was taken away from. */
     private static final long STALE = -1;
+    /** The last of the kinds of steps from one cell to the next. */
+    private static final int ANYWHERE = 15;
+
+    private static final long REST_NANOS = 10_000_000;
+    private static final long RUSH_NANOS = 300_000;
 
     private final Engine engine = Engine.get();
     private final int number = ++numbers;
@@ -41,13 +46,26 @@ public final class Guest {
     private long compared;
     private long versions;
     private boolean stopping;
+    private int runs;
     private int running;
+    private int resting;
+    private Activity activity = Activity.USUAL;
     /**
      * Counts the hosts that had the space taken away from them: threads of an earlier life store what counts no more.
      */
     private int life;
     /** Cells that may be found in an earlier version, since the host that stored the latest was cut off. */
     private final boolean[] unknown;
+
+    /** What its threads do. */
+    public enum Activity {
+        /** What they do unless told otherwise. */
+        USUAL,
+        /** Nothing: the guest takes no fault. */
+        REST,
+        /** Touch pages here and there, as fast as they can. */
+        RUSH
+    }
 
     /** @param pace nanoseconds between two operations of a thread, at most; rarely longer */
     public Guest(String space, MemoryShape shape, int threads, long pace) {
@@ -129,6 +147,7 @@ public final class Guest {
     /** Runs its threads until {@link #stop}. */
     public void run() {
         stopping = false;
+        runs++;
         int current = life;
         GuestKernel own = kernel;
         for (int i = 0; i < threads; i++) {
@@ -164,6 +183,7 @@ public final class Guest {
     public GuestKernel abandon() {
         life++;
         running = 0;
+        resting = 0;
         java.util.Arrays.fill(unknown, true);
         java.util.Arrays.fill(removing, false);
         return kernel;
@@ -180,7 +200,11 @@ public final class Guest {
     private void work(int thread, Random random, int current) {
         int cell = random.nextInt(cells);
         while (!stopping && current == life) {
-            int kind = random.nextInt(16);
+            if (activity == Activity.REST) {
+                rest(thread, current);
+                continue;
+            }
+            int kind = activity == Activity.RUSH ? ANYWHERE : random.nextInt(ANYWHERE + 1);
             cell = kind < 6
                     ? (cell + 1) % cells
                     : kind < 10 ? random.nextInt(Math.max(1, cells / 8)) : random.nextInt(cells);
@@ -193,8 +217,18 @@ public final class Guest {
             }
             operations++;
             lastProgress[thread] = engine.now();
-            engine.pause(engine.between(200, random.nextInt(100) == 0 ? 16 * pace : pace));
+            long most = random.nextInt(100) == 0 ? 16 * pace : pace;
+            engine.pause(engine.between(200, activity == Activity.RUSH ? RUSH_NANOS : most));
         }
+    }
+
+    private void rest(int thread, int current) {
+        resting++;
+        while (activity == Activity.REST && !stopping && current == life) {
+            lastProgress[thread] = engine.now();
+            engine.pause(REST_NANOS);
+        }
+        resting -= current == life ? 1 : 0;
     }
 
     private void store(int cell, Random random, int current) {
@@ -293,6 +327,25 @@ public final class Guest {
             longest = Math.max(longest, engine.now() - last);
         }
         return running == 0 ? 0 : longest;
+    }
+
+    /** Counts how often its threads were started. */
+    public int runs() {
+        return runs;
+    }
+
+    /** Whether its threads run, and are not about to end. */
+    public boolean isRunning() {
+        return running > 0 && !stopping;
+    }
+
+    public void be(Activity now) {
+        activity = now;
+    }
+
+    /** Whether all of its threads rest. */
+    public boolean isResting() {
+        return running > 0 && resting == running;
     }
 
     /** Has the threads end after their operations. */

@@ -363,6 +363,7 @@ final class Cluster {
         settings.put(
                 "mirror.repair_rate",
                 Long.toString(isLarge ? LARGE_TIMES * variant.repairRate() : variant.repairRate()));
+        settings.put("guest.park_after", parksIdleGuests(host) ? "3s" : "0ns");
         if (variant.has(Variant.REBALANCE)) {
             // With four nodes too few domains would be left for three homes beside the guest's own node.
             settings.put("node.domain", host.id.equals("b") && variant.nodes() > 4 ? "a" : host.id);
@@ -377,6 +378,11 @@ final class Cluster {
             settings.put("keeper.standby", Boolean.toString(variant.has(Variant.STANDBY)));
         }
         return AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
+    }
+
+    /** Whether the agent of a host parks guests that are idle: that of every second one does. */
+    boolean parksIdleGuests(Host host) {
+        return variant.has(Variant.PARK) && host.id.charAt(0) % 2 == 1;
     }
 
     /** What {@code page-agent run} does. */

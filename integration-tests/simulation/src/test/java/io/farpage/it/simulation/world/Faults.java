@@ -461,9 +461,12 @@ final class Faults {
         if (candidates.isEmpty()) {
             return;
         }
-        Cluster.Host host = any(candidates);
-        long nanos = between(10 * MILLISECOND, 4 * SECOND);
-        if (!scenario.areServed(host) || !scenario.isSettled(host.id())) {
+        restartAgent(any(candidates), between(10 * MILLISECOND, 4 * SECOND));
+    }
+
+    /** Kills the agent of a host, unless a guest is taken away from it, or is not served. */
+    void restartAgent(Cluster.Host host, long nanos) {
+        if (!host.runs() || !scenario.isSettled(host.id()) || !scenario.areServed(host)) {
             return;
         }
         boolean isWarm = variant.has(Variant.STANDBY) && standbys.isWarm(host);
@@ -532,6 +535,11 @@ final class Faults {
         open--;
         failedUntil = engine.now();
         disturbedUntil = failedUntil;
+    }
+
+    /** Whether no fault lasts, and none has just ended. */
+    boolean areAway() {
+        return open == 0 && !isFailing();
     }
 
     /** Those faults that keep nodes or links from working now. */

@@ -95,14 +95,8 @@ final class Operator {
 
     /** Requests a handover from a host's agent; the answer, or why there is none. */
     String handOver(Cluster.Host host) {
-        try {
-            HttpResponse<String> answer =
-                    send(HttpRequest.newBuilder(URI.create("http://" + host.address() + ":1/api/v1/handover"))
-                            .POST(HttpRequest.BodyPublishers.noBody()));
-            return answer.statusCode() + " " + answer.body();
-        } catch (IOException e) {
-            return e.toString();
-        }
+        return answer(HttpRequest.newBuilder(URI.create("http://" + host.address() + ":1/api/v1/handover"))
+                .POST(HttpRequest.BodyPublishers.noBody()));
     }
 
     /**
@@ -188,10 +182,27 @@ final class Operator {
     }
 
     String state(String on, String space) {
+        String status = status(on, space);
+        Matcher state = STATE.matcher(status);
+        return state.find() ? state.group(1) : status;
+    }
+
+    /** What an agent says of a guest; or why there is no answer. */
+    String status(String on, String space) {
+        return answer(HttpRequest.newBuilder(URI.create(url(on, space))));
+    }
+
+    /** Requests something of a guest; the answer, or why there is none. */
+    String post(String on, String space, String what, String fields) {
+        return answer(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest/" + what))
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString("{" + fields + "}")));
+    }
+
+    private String answer(HttpRequest.Builder request) {
         try {
-            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
-            Matcher state = STATE.matcher(answer.body());
-            return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
+            HttpResponse<String> answer = send(request);
+            return answer.statusCode() + " " + answer.body();
         } catch (IOException e) {
             return e.toString();
         }

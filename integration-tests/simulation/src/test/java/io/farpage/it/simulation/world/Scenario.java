@@ -1,9 +1,5 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.model.Space;
-import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
@@ -35,8 +31,6 @@ import java.util.function.BooleanSupplier;
  */
 public final class Scenario {
     private static final long SECOND = 1_000_000_000L;
-    /** Spaces without a guest that lie between the gaps of the pools, those included that leave the gaps. */
-    private static final int SMALL_SPACES = 12;
 
     private final Engine engine;
     private final Map<String, String> options;
@@ -159,7 +153,7 @@ public final class Scenario {
         await("all nodes are registered", 60, operator::areAllActive);
         note("all nodes are registered");
         if (variant.has(Variant.FRAGMENTS)) {
-            fragment();
+            Fragments.leave(this, engine);
         }
         for (int i = 1; i <= 2; i++) {
             MemoryShape shape = variant.has(Variant.LARGE) && (i == 1 || engine.oneIn(2))
@@ -176,8 +170,11 @@ public final class Scenario {
         }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
         faults.begin();
+        Parks parks = new Parks(this, engine, cluster, faults);
+        parks.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
+        parks.end();
         note("faults stop");
         churns.forEach(Churn::stop);
         await(
@@ -190,6 +187,7 @@ public final class Scenario {
                 "every thread of every guest goes on",
                 30,
                 () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND + 16 * variant.pace()));
+        parks.settle(guests);
         for (Guest guest : guests) {
             stop(guest);
             compare(guest);
@@ -217,24 +215,6 @@ public final class Scenario {
         engine.end();
     }
 
-    /** Leaves gaps where new spaces are placed first, at the beginning of the pools: every second small space goes. */
-    private void fragment() throws CoordinatorException {
-        CoordinatorClient client = operator.client();
-        List<Space> small = new ArrayList<>();
-        for (int i = 1; i <= SMALL_SPACES; i++) {
-            int pages = 24 + engine.random().nextInt(40);
-            small.add(client.createSpace(SpaceRequest.of("s" + i, pages * 4096L).withReplicas(2)));
-        }
-        for (int i = 0; i < small.size(); i += 2) {
-            client.deleteSpace(small.get(i).id());
-        }
-        await(
-                "every second of the small spaces is gone",
-                30,
-                () -> operator.spaces() == SMALL_SPACES / 2
-                        && SimulatedStore.describe(Table.RELEASES).isEmpty());
-    }
-
     Verdicts verdicts() {
         return verdicts;
     }
@@ -257,7 +237,8 @@ public final class Scenario {
     private long localBytes(Guest guest) {
         MemoryShape shape = guest.shape();
         int more = shape.isLarge() ? variant.localPages() / 8 : variant.localPages();
-        return (64L * shape.slices() + more) * shape.pageBytes();
+        int parkable = variant.has(Variant.PARK) ? shape.pages() / 2 : 0;
+        return (64L * shape.slices() + more + parkable) * shape.pageBytes();
     }
 
     /** A memory of large pages, as few as can be evicted. */
@@ -326,6 +307,18 @@ public final class Scenario {
                 .toList()
                 .stream()
                 .allMatch(space -> isServed(host, space));
+    }
+
+    /** The guests that are served, and neither come nor go. */
+    List<Guest> served() {
+        return hosts.keySet().stream()
+                .filter(guest -> served.containsKey(guest.space()))
+                .toList();
+    }
+
+    /** The process that is the agent of a host. */
+    Node agent(String host) {
+        return cluster.host(host).process();
     }
 
     private boolean isServed(Cluster.Host host, String space) {

@@ -69,11 +69,14 @@ record Variant(
     /** Some guests have pages of 2 MiB. */
     static final String LARGE = "large";
 
+    /** Guests are parked and unparked, and some agents park those that are idle. */
+    static final String PARK = "park";
+
     /** As {@link #KEEPER}, and a standby of each agent takes over from one that is killed or hands over. */
     static final String STANDBY = "standby";
 
     private static final List<String> FEATURES =
-            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY);
+            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;

@@ -63,7 +63,7 @@ public final class Guest {
         USUAL,
         /** Nothing: the guest takes no fault. */
         REST,
-        /** Touch pages here and there, as fast as they can. */
+        /** Touch pages here and there in the first slice, as fast as they can. */
         RUSH
     }
 
@@ -204,10 +204,13 @@ public final class Guest {
                 rest(thread, current);
                 continue;
             }
-            int kind = activity == Activity.RUSH ? ANYWHERE : random.nextInt(ANYWHERE + 1);
+            boolean isRushing = activity == Activity.RUSH;
+            int kind = isRushing ? ANYWHERE : random.nextInt(ANYWHERE + 1);
             cell = kind < 6
                     ? (cell + 1) % cells
-                    : kind < 10 ? random.nextInt(Math.max(1, cells / 8)) : random.nextInt(cells);
+                    : kind < 10
+                            ? random.nextInt(Math.max(1, cells / 8))
+                            : random.nextInt(isRushing ? kernel.endOf(0) : cells);
             if (random.nextInt(200) == 0) {
                 remove(cell, random, current);
             } else if (random.nextInt(100) < 40) {

@@ -173,11 +173,16 @@ final class ParkedGuest {
     }
 
     /**
-     * Makes the guest touch page after page, until it is no longer parked.
+     * Makes the guest touch page after page, until it is no longer parked. Does nothing if most of its pages may stay,
+     * so that it would take few faults.
      *
      * @param bound nanoseconds that this may take while nothing fails
      */
     void wake(long bound) {
+        OptionalInt keeps = keeps();
+        if (keeps.isEmpty() || 4 * keeps.getAsInt() > 3 * guest.shape().pages()) {
+            return;
+        }
         guest.be(Activity.RUSH);
         if (awaitCalmly(this::isUnparked, bound, "faults again and again, and stays parked")) {
             note("guest woken by its faults", "%s on %s".formatted(guest.space(), host));

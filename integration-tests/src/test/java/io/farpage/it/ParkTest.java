@@ -44,6 +44,8 @@ class ParkTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 8192;
     private static final int KEPT_PAGES = 256;
+    private static final long BYTES = (long) PAGES * PAGE;
+    private static final long NO_LIMIT = 2 * BYTES;
     private static final Map<String, String> POOLS = Map.of("pool.exported", "48MiB", "shard.count", "2");
 
     @TempDir
@@ -107,7 +109,7 @@ class ParkTest {
     @ValueSource(ints = {1, 4})
     void shouldMoveMemoryHomeAndBringItBack(int pagers) {
         Guests guests = start(Map.of());
-        guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+        guests.attach("vm", socket(), BYTES, NO_LIMIT);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES, pagers)) {
             guests.awaitAttached("vm");
             write(ram);
@@ -158,7 +160,7 @@ class ParkTest {
     @Test
     void shouldUnparkByItselfWhenTheGuestRunsAgain() {
         Guests guests = start(Map.of());
-        guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+        guests.attach("vm", socket(), BYTES, NO_LIMIT);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
             guests.awaitAttached("vm");
             write(ram);
@@ -174,7 +176,7 @@ class ParkTest {
     void shouldStayParkedWhenItsAgentIsKilledAndStartedAgain() throws Exception {
         try (KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
             Guests guests = start(keeper.settings());
-            guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+            guests.attach("vm", socket(), BYTES, NO_LIMIT);
             try (PagedRam ram = PagedRam.handOver(socket(), PAGES, 2)) {
                 guests.awaitAttached("vm");
                 write(ram);
@@ -211,14 +213,14 @@ class ParkTest {
     void shouldSayWhyAGuestIsNotParked() {
         Guests guests = start(Map.of());
         assertEquals(404, park("{}").status());
-        guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+        guests.attach("vm", socket(), BYTES, NO_LIMIT);
         assertRefused(409, "has no guest whose VMM runs", park("{}"));
         try (PagedRam _ = PagedRam.handOver(socket(), GuestMemory.Backing.ANONYMOUS, PAGES, 1)) {
             guests.awaitAttached("vm");
             assertRefused(409, "its VMM handed over no memory file", park("{}"));
         }
         guests.awaitEnded("vm");
-        guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+        guests.attach("vm", socket(), BYTES, NO_LIMIT);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES, 2)) {
             guests.awaitAttached("vm");
             write(ram);
@@ -243,7 +245,7 @@ class ParkTest {
     void shouldParkByCommand() {
         Guests guests = start(Map.of());
         String agent = cluster().agent("a").rest().base().toString();
-        guests.attach("vm", socket(), (long) PAGES * PAGE, (long) 2 * PAGES * PAGE);
+        guests.attach("vm", socket(), BYTES, NO_LIMIT);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
             guests.awaitAttached("vm");
             write(ram);

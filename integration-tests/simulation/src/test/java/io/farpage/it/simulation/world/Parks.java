@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Guests are parked and unparked, one at a time: those that go on, and those that rest. Of the latter some are woken by
- * their own faults, and some are parked by their agents.
+ * Guests are parked and unparked, one at a time: those that go on, and those that rest. Some of those that rest are woken
+ * by their own faults, and some are parked by their agents.
  */
 final class Parks {
     private static final long SECOND = 1_000_000_000L;
@@ -140,7 +140,7 @@ final class Parks {
         }
     }
 
-    /** Nothing fails any more: the memory of guests leaves, and comes back, and what faults often is woken. */
+    /** Nothing fails from now on: the memory of guests leaves, and comes back, and what faults often is woken. */
     void settle(List<Guest> guests) {
         if (!scenario.variant().has(Variant.PARK)) {
             return;

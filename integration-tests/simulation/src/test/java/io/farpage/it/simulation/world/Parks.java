@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Guests are parked and unparked, one at a time: those that go on, and those that rest. Some of those that rest are woken
- * by their own faults, and some are parked by their agents.
+ * Guests are parked and unparked, one at a time: those that go on, and those that rest. Some that rest are woken by
+ * their own faults, and some are parked by their agents.
  */
 final class Parks {
     private static final long SECOND = 1_000_000_000L;

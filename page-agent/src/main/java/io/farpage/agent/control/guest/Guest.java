@@ -6,6 +6,7 @@ import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.coordinator.model.CopyReport;
@@ -434,6 +435,18 @@ final class Guest {
         }
     }
 
+    /** That it is parked; empty if it is not, or no VMM has it. */
+    Optional<Parked> parked() {
+        Paging now = paging;
+        return now == null ? Optional.empty() : now.parked();
+    }
+
+    /** Where its pages are; {@link PagerStatus#NONE} if no VMM has it. */
+    PagerStatus where() {
+        Paging now = paging;
+        return now == null ? PagerStatus.NONE : now.where();
+    }
+
     void unpark() {
         Paging now = paging;
         if (now != null) {
@@ -489,8 +502,7 @@ final class Guest {
         Paging now = paging;
         return now == null || last != null
                 ? Optional.empty()
-                : Optional.of(
-                        new GuestSample(spaceId(), now.status().where(), now.recentFaults(), now.parked(), map.take()));
+                : Optional.of(new GuestSample(spaceId(), now.where(), now.recentFaults(), now.parked(), map.take()));
     }
 
     /** How far the copying of its pages to homes that join is. */

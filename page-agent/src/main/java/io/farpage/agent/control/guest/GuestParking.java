@@ -39,19 +39,18 @@ final class GuestParking {
         long began = clock.getAsLong();
         park(guest, request.keepBytes().orElse(KEEP_BYTES), request.keepBytes().isPresent());
         while (true) {
-            GuestStatus now = guest.status();
-            Parked parked = now.parked().orElseThrow(() -> notIdle(guest));
-            long resident = now.where().residentPages() - now.where().strandedPages();
+            PagerStatus now = guest.where();
+            Parked parked = guest.parked().orElseThrow(() -> notIdle(guest));
+            long resident = now.residentPages() - now.strandedPages();
             long elapsed = TimeUnit.NANOSECONDS.toMillis(clock.getAsLong() - began);
             boolean complete = resident <= parked.keepPages();
             if (complete || elapsed >= millis) {
-                int pageSize = now.where().pageSize();
                 return new ParkResult(
                         complete,
-                        now.where().residentPages() * pageSize,
-                        parked.leftPages(now.where().residentPages()) * pageSize,
+                        now.residentPages() * now.pageSize(),
+                        parked.leftPages(now.residentPages()) * now.pageSize(),
                         elapsed,
-                        complete ? "" : obstacle(now));
+                        complete ? "" : obstacle(guest.status()));
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }

@@ -4,6 +4,7 @@ import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
@@ -99,7 +100,10 @@ interface Paging {
     /** The status of pins on the memory. Any thread. */
     PinStatus pins();
 
-    /** The status of all pagers together. Any thread. */
+    /** Where the pages of all pagers together are. Any thread. */
+    PagerStatus where();
+
+    /** The same with counts and latencies of their faults. Any thread. */
     PagingStatus status();
 
     /** The latencies of the faults of all pagers together. Any thread. */

@@ -25,12 +25,14 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
      */
     static PagingStatus of(List<SlicePager> pagers, int cap, long ceiling) {
         return new PagingStatus(
-                where(pagers.stream().map(one -> one.pager().status()).toList(), cap, ceiling),
+                where(pagers, cap, ceiling),
                 faults(pagers),
                 pagers.stream().map(SlicePager::status).toList());
     }
 
-    private static PagerStatus where(List<PagerStatus> all, int cap, long ceiling) {
+    /** Where the pages are; see {@link #of}. */
+    static PagerStatus where(List<SlicePager> pagers, int cap, long ceiling) {
+        List<PagerStatus> all = pagers.stream().map(one -> one.pager().status()).toList();
         if (all.size() == 1) {
             return all.getFirst();
         }

@@ -6,6 +6,7 @@ import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.Heat;
 import io.farpage.agent.data.pager.memory.PagedGuest;
@@ -32,7 +33,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -50,6 +50,7 @@ final class SlicedPaging implements Paging {
     private static final int MAX_HEAT_RANGES = 2 * Heat.MAX_BLOCKS;
 
     private final List<SlicePager> pagers = new ArrayList<>();
+    private final PagerParking parking;
     private final PagerHosts hosts;
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
@@ -66,8 +67,6 @@ final class SlicedPaging implements Paging {
 
     private volatile int cap;
     private volatile long ceiling;
-    /** Written under the lock of {@link #shares}. */
-    private volatile Optional<Parked> parked = Optional.empty();
 
     /**
      * What a guest's memory holds.
@@ -100,6 +99,7 @@ final class SlicedPaging implements Paging {
         this.hosts = hosts;
         this.memory = memory;
         kept = contents.kept();
+        parking = new PagerParking(pagers, kept);
         List<Slice> slices = memory.slices();
         isFilledByVmm = memory.backing() != null && RamMappings.areFilledByVmm(memory.pid(), slices);
         long min = LocalShares.minLimit(slices.size());
@@ -124,9 +124,7 @@ final class SlicedPaging implements Paging {
             if (backing != null) {
                 backing.pins().onInspected(this::wake);
             }
-            parked = kept.flatMap(one -> one.record().parked());
-            parked.ifPresent(
-                    as -> eachParked(as.keepPages(), (one, pages) -> one.pager().park(pages)));
+            parking.adopt();
         } catch (RuntimeException | HandoffException e) {
             for (SlicePager one : pagers) {
                 one.host().discard(one.pager());
@@ -343,68 +341,27 @@ final class SlicedPaging implements Paging {
 
     @Override
     public long leastParkedPages() {
-        return (long) Pager.leastParkedPages(pageBytes()) * pagers.size();
-    }
-
-    private int pageBytes() {
-        return pagers.getFirst().pager().status().pageSize();
-    }
-
-    /** Shares the pages that stay among the pagers, by the sizes of their slices. */
-    private void eachParked(long keepPages, ObjIntConsumer<SlicePager> park) {
-        int least = Pager.leastParkedPages(pageBytes());
-        long all = pagers.stream().mapToLong(one -> one.slice().pages()).sum();
-        long above = keepPages - leastParkedPages();
-        for (SlicePager one : pagers) {
-            park.accept(one, least + (int) (above * one.slice().pages() / all));
-        }
+        return parking.leastPages();
     }
 
     @Override
     public void park(int keepPages) throws TimeoutException {
-        synchronized (shares) {
-            List<CompletableFuture<Void>> begun = new ArrayList<>();
-            long resident = parked.map(Parked::pagesBefore)
-                    .orElseGet(() -> status().where().residentPages());
-            eachParked(keepPages, (one, pages) -> begun.add(one.host().park(one.pager(), pages)));
-            Parked as = new Parked(keepPages, resident, System.currentTimeMillis() / 1000);
-            parked = Optional.of(as);
-            kept.ifPresent(one -> one.parked(parked));
-            try {
-                CompletableFuture.allOf(begun.toArray(CompletableFuture<?>[]::new))
-                        .get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-            } catch (ExecutionException e) {
-                throw new IllegalStateException(e.getCause());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        parking.park(keepPages, where().residentPages());
     }
 
     @Override
     public void unpark() {
-        synchronized (shares) {
-            pagers.forEach(one -> one.host().unpark(one.pager()));
-            parked = Optional.empty();
-            kept.ifPresent(one -> one.parked(parked));
-        }
+        parking.unpark();
     }
 
     @Override
     public Optional<Parked> parked() {
-        return parked;
+        return parking.parked();
     }
 
     @Override
     public boolean unparkIfWoken() {
-        synchronized (shares) {
-            boolean woken = parked.isPresent()
-                    && !pagers.stream().allMatch(one -> one.pager().isParked());
-            if (woken) {
-                unpark();
-            }
-            return woken;
-        }
+        return parking.unparkIfWoken();
     }
 
     @Override
@@ -438,7 +395,7 @@ final class SlicedPaging implements Paging {
                 .collect(Collectors.groupingBy(
                         copy -> new ExtentEpoch(copy.firstPage(), copy.epoch()),
                         Collectors.summingLong(copy -> copy.left().get())));
-        int pageSize = pageBytes();
+        int pageSize = pagers.getFirst().pager().status().pageSize();
         return left.entrySet().stream()
                 .map(each -> new CopyReport.Copy(space, each.getKey(), each.getValue() * pageSize))
                 .toList();
@@ -474,6 +431,11 @@ final class SlicedPaging implements Paging {
     public PinStatus pins() {
         Backing backing = memory.backing();
         return backing == null ? PinStatus.NONE : backing.pins().status();
+    }
+
+    @Override
+    public PagerStatus where() {
+        return PagingStatus.where(pagers, cap, ceiling);
     }
 
     @Override

@@ -645,6 +645,11 @@ final class GuestTest {
         }
 
         @Override
+        public PagerStatus where() {
+            return status.where();
+        }
+
+        @Override
         public PagingStatus status() {
             counting.run();
             return status;

@@ -7,7 +7,6 @@ import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.config.BytesOption;
 import io.farpage.config.DurationOption;
-import io.farpage.config.Quantities;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import java.time.Duration;
@@ -23,6 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code page-agent park} and {@code unpark}, through the REST API of a running agent. */
 public final class ParkCommands {
     private static final int REFUSED = 1;
+    private static final double MIB = 1 << 20;
 
     private ParkCommands() {}
 
@@ -70,11 +70,11 @@ public final class ParkCommands {
             ParkResult result = Json.LENIENT.readValue(answer, ParkResult.class);
             spec.commandLine()
                     .getOut()
-                    .println("%s have left for their homes in %d ms, %s are resident%s"
+                    .println("%.1f MiB have left for their homes in %d ms, %.1f MiB are resident%s"
                             .formatted(
-                                    Quantities.formatBytes(result.leftBytes()),
+                                    result.leftBytes() / MIB,
                                     result.millis(),
-                                    Quantities.formatBytes(result.residentBytes()),
+                                    result.residentBytes() / MIB,
                                     result.complete() ? "" : ": " + Printable.of(result.detail())));
             return result.complete() ? 0 : REFUSED;
         }

@@ -61,10 +61,15 @@ public final class Parking {
         return pages != 0;
     }
 
-    /** The pages that may be resident, of {@code limit} that may be when the guest is not parked. */
-    int frames(int limit) {
+    /**
+     * The pages that may be resident.
+     *
+     * @param limit of the guest when it is not parked
+     * @param stuck resident pages that cannot be evicted for a time
+     */
+    int frames(int limit, int stuck) {
         int parked = pages;
-        return parked == 0 ? limit : Math.min(limit, parked);
+        return parked == 0 ? limit : (int) Math.min(limit, (long) parked + stuck);
     }
 
     /**

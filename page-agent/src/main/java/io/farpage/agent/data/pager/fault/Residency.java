@@ -77,7 +77,7 @@ public final class Residency {
      * reserve, or where the host had no memory for another page.
      */
     public int goal() {
-        int frames = parking.frames(limit);
+        int frames = frames();
         int stranded = (int) table.stranded();
         int resident = (int) Math.min(Integer.MAX_VALUE, (long) frames + stranded);
         return (int) Math.min(reserve.below(frames), installer.hostMemory().maxResident(resident) - (long) stranded);
@@ -94,7 +94,7 @@ public final class Residency {
         if (!isEvictable() || children.share() || context.pins().isHeld()) {
             return PagerOptions.MAX_RUN;
         }
-        int frames = parking.frames(limit);
+        int frames = frames();
         long free = reserve.free(frames, held());
         if (homes.isLost(extent)) {
             return Math.clamp(free, 1, PagerOptions.MAX_RUN);
@@ -111,6 +111,14 @@ public final class Residency {
         }
         // A parked guest gets the pages that it touches, and each of them counts as a fault.
         return (int) Math.min(parking.isParked() ? 1 : PagerOptions.MAX_RUN, free);
+    }
+
+    /**
+     * Pages that may be resident now. A parked guest may keep fewer than those of which it has given up parts, which
+     * are not evicted for a time: they leave it the frames that its faults need.
+     */
+    private int frames() {
+        return parking.frames(limit, parking.isParked() ? table.partlyRemovedResident() : 0);
     }
 
     /** Pages that eviction keeps free for faults, so that they need not wait for a write-back. */

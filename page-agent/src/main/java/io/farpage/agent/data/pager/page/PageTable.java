@@ -306,6 +306,15 @@ public final class PageTable {
         return !partialRemovals.isEmpty() && partialRemovals.has(page);
     }
 
+    /** Resident pages that are {@link #isPartlyRemoved partly removed}. */
+    public int partlyRemovedResident() {
+        int found = 0;
+        for (int i = 0; i < partialRemovals.size(); i++) {
+            found += isResident(partialRemovals.page(i)) ? 1 : 0;
+        }
+        return found;
+    }
+
     /** Pages with parts that were given up, for a time. */
     public PartialRemovals partialRemovals() {
         return partialRemovals;

@@ -55,7 +55,11 @@ public final class PartialRemovals {
         }
     }
 
-    private int page(int index) {
+    int size() {
+        return count;
+    }
+
+    int page(int index) {
         return pages.getAtIndex(JAVA_INT, index) - 1;
     }
 

@@ -11,6 +11,7 @@ import io.farpage.agent.data.pager.memory.AddressSpace;
 import io.farpage.agent.data.pager.memory.Installer;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.PartialRemovals;
 import io.farpage.linux.Errno;
 import java.util.ArrayList;
 import java.util.List;
@@ -127,6 +128,25 @@ final class FaultHandlerTest {
         PageStates.set(table, 0, PageTable.REMOTE);
         faults.fault(100, false, false, SEEN);
         assertFalse(residency.parking().isParked());
+    }
+
+    /** Otherwise such a guest would stand still until its removals have expired. */
+    @Test
+    void shouldServeFaultsOfParkedGuestWhosePagesCannotBeEvicted() {
+        int keep = 16;
+        residency.parking().park(keep);
+        PageStates.set(table, 0, keep, PageTable.DIRTY);
+        for (int page = 0; page < keep + 2; page++) {
+            table.removePart(page, SEEN);
+        }
+        faults.fault(100, false, false, SEEN);
+        assertEquals(List.of("copy 100"), kernel.calls);
+        assertEquals(2 * keep, residency.goal(), "pages that are not resident hold no frame");
+
+        table.partialRemovals().expire(SEEN + PartialRemovals.REMOVAL_NANOS + 1);
+        faults.fault(101, false, false, SEEN);
+        assertEquals(List.of("copy 100"), kernel.calls);
+        assertEquals(keep, residency.goal());
     }
 
     @Test

@@ -25,12 +25,14 @@ final class ParkingTest {
 
     @Test
     void shouldLowerLimitWhileParked() {
-        assertEquals(LIMIT, parking.frames(LIMIT));
+        assertEquals(LIMIT, parking.frames(LIMIT, 0));
         parking.park(KEEP);
-        assertEquals(KEEP, parking.frames(LIMIT));
-        assertEquals(KEEP - 1, parking.frames(KEEP - 1));
+        assertEquals(KEEP, parking.frames(LIMIT, 0));
+        assertEquals(KEEP - 1, parking.frames(KEEP - 1, 0));
+        assertEquals(KEEP + 2, parking.frames(LIMIT, 2));
+        assertEquals(KEEP + 1, parking.frames(KEEP + 1, 2));
         parking.unpark();
-        assertEquals(LIMIT, parking.frames(LIMIT));
+        assertEquals(LIMIT, parking.frames(LIMIT, 0));
     }
 
     @Test

@@ -14,6 +14,8 @@ import java.util.Map;
 final class Parks {
     private static final long SECOND = 1_000_000_000L;
     private static final int SECONDS = 20;
+    /** As {@link #SECONDS}, where a page stays a minute of which the guest has given up a part. */
+    private static final int SECONDS_OF_LARGE = 80;
 
     /** Within how long the memory of a parked guest leaves while nothing fails. */
     private static final long AWAY_NANOS = 5 * SECOND;
@@ -106,7 +108,7 @@ final class Parks {
             faults.restartAgent(cluster.host(guest.host()), engine.between(0, 3 * SECOND));
             nanos += 5 * SECOND;
         }
-        parked.watch(isParked, nanos, AWAY_NANOS);
+        parked.watch(isParked, nanos, guest.shape().isLarge() ? SECONDS_OF_LARGE * SECOND : AWAY_NANOS);
     }
 
     /** A guest that goes on is parked, which slows it down, unless it faults so often that it wakes. */
@@ -151,7 +153,7 @@ final class Parks {
             int before = guest.resident();
             scenario.await(
                     "guest %s is parked".formatted(guest.space()), SECONDS, () -> parked.park(parked.least(), 0));
-            parked.awaitAway(SECONDS);
+            parked.awaitAway(guest.shape().isLarge() ? SECONDS_OF_LARGE : SECONDS);
             int left = guest.resident();
             if (engine.oneIn(2)) {
                 parked.wake(WOKEN_NANOS);

@@ -14,7 +14,7 @@ import java.util.Map;
 final class Parks {
     private static final long SECOND = 1_000_000_000L;
     private static final int SECONDS = 20;
-    /** As {@link #SECONDS}, where a page stays a minute of which the guest has given up a part. */
+    /** As {@link #SECONDS}, of large pages: one stays a minute after the guest has given up a part of it. */
     private static final int SECONDS_OF_LARGE = 80;
 
     /** Within how long the memory of a parked guest leaves while nothing fails. */

@@ -114,8 +114,8 @@ public final class Residency {
     }
 
     /**
-     * Pages that may be resident now. A parked guest may keep fewer than those of which it has given up parts, which
-     * are not evicted for a time: they leave it the frames that its faults need.
+     * Pages that may be resident now. A large page is not evicted for a time after the guest gave up a part of it. There
+     * may be more of these than a parked guest may keep, so they do not count: its faults need the frames.
      */
     private int frames() {
         return parking.frames(limit, parking.isParked() ? table.partlyRemovedResident() : 0);

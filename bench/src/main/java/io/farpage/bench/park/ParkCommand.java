@@ -23,6 +23,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -38,6 +39,7 @@ import picocli.CommandLine.Option;
 public final class ParkCommand implements Callable<Integer> {
     private static final int PAGE = 4096;
     private static final int DEPTH = 32;
+    private static final int SPINNING_CPUS = 3;
     private static final long MIB = 1 << 20;
     private static final long LEAST = 8 * MIB;
     private static final long MOST = 16L << 30;
@@ -61,9 +63,10 @@ public final class ParkCommand implements Callable<Integer> {
 
     @Option(
             names = "--idle",
-            defaultValue = "spin",
-            description = "How both sides wait: spin, adaptive or block (default: ${DEFAULT-VALUE})")
-    private Idle idle = Idle.SPIN;
+            description =
+                    "How both sides wait: spin, adaptive or block (default: spin with three CPUs or more, one each"
+                            + " for the guest, its agent and its home; block with fewer)")
+    private @Nullable Idle given;
 
     /** Rates of one round, in MiB/s. */
     private record Round(double park, double unpark, double read) {}
@@ -77,6 +80,7 @@ public final class ParkCommand implements Callable<Integer> {
             throw new UsageException("--rounds " + rounds + ": must be from 1 to " + MAX_ROUNDS);
         }
         List<Integer> cpus = Cpus.allowed();
+        Idle idle = given != null ? given : cpus.size() < SPINNING_CPUS ? Idle.BLOCK : Idle.SPIN;
         int homeCpu = cpus.getFirst();
         int nodeCpu = idle.needsTwoCpus() && cpus.size() > 1 ? cpus.get(1) : homeCpu;
         Path report = Installation.root().resolve("bench/target/report");
@@ -85,7 +89,7 @@ public final class ParkCommand implements Callable<Integer> {
                 Coordinator coordinator = Coordinator.start(children);
                 ParkedGuest guest = ParkedGuest.start(
                         children, coordinator, new ParkedGuest.Setting(idle, homeCpu, nodeCpu, memory));
-                BaselineProcess reader = guest.whilePaused(() -> startReader(report, nodeCpu, homeCpu))) {
+                BaselineProcess reader = guest.whilePaused(() -> startReader(report, idle, nodeCpu, homeCpu))) {
             for (int round = 0; round <= rounds; round++) {
                 guest.write(round);
                 double park = rate(guest.park());
@@ -97,11 +101,11 @@ public final class ParkCommand implements Callable<Integer> {
                 }
             }
         }
-        print(measured);
+        print(measured, idle);
         return 0;
     }
 
-    private BaselineProcess startReader(Path report, int nodeCpu, int homeCpu) throws InterruptedException {
+    private BaselineProcess startReader(Path report, Idle idle, int nodeCpu, int homeCpu) throws InterruptedException {
         return switch (BaselineProgram.build(BaselineProgram.FETCH, report.resolve("baseline"))) {
             case BaselineProgram.Unavailable(String reason) -> throw new CommandException(reason);
             case BaselineProgram.Built(Path program, Path _) ->
@@ -133,7 +137,7 @@ public final class ParkCommand implements Callable<Integer> {
         return memory / (double) MIB / (elapsed.toNanos() / 1e9);
     }
 
-    private void print(List<Round> measured) {
+    private void print(List<Round> measured, Idle idle) {
         System.out.printf(
                 Locale.ROOT,
                 "%d MiB, %d rounds, tcp, %s; MiB/s and ratio to C: median (least to most)%n",

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.ObjIntConsumer;
 
 /**
- * Parks the pagers of one guest together. Each may end its part by itself when its slice faults; then the others follow.
- * Thread-safe once the pagers are made.
+ * Parks the pagers of one guest together. Each may end its part by itself when its slice faults; then the others
+ * follow. Thread-safe once the pagers are made.
  */
 final class PagerParking {
     private final List<SlicePager> pagers;

@@ -114,8 +114,8 @@ public final class Residency {
     }
 
     /**
-     * Pages that may be resident now. A large page is not evicted for a time after the guest gave up a part of it. While
-     * a guest is parked these do not count: they may be more than it may keep, and its faults need the frames.
+     * Pages that may be resident now. A large page is not evicted for a time after the guest gave up a part of it. Such
+     * pages do not count while a guest is parked: they may be more than it may keep, and its faults need the frames.
      */
     private int frames() {
         return parking.frames(limit, parking.isParked() ? table.partlyRemovedResident() : 0);

@@ -192,8 +192,12 @@ static void send_handshake(const char *path, const char *json, int uffd, int mem
 static int resume(const char *socket, const char *kind, char **sizes, int count) {
     int huge = strcmp(kind, "2m") == 0;
     size_t page_size = huge ? 2 << 20 : PAGE;
+    char page_size_field[64] = "";
     char json[4096] = "[";
     is_fork = strcmp(kind, "fork") == 0;
+    if (!is_fork) {
+        snprintf(page_size_field, sizeof page_size_field, ",\"page_size\":%zu", page_size);
+    }
     int uffd = open_uffd();
     int memory = is_fork ? memfd_create("guest", MFD_CLOEXEC) : -1;
     for (int i = 0; i < count && is_fork; i++) {
@@ -220,9 +224,8 @@ static int resume(const char *socket, const char *kind, char **sizes, int count)
         regions[region_count].first = pages;
         regions[region_count++].pages = n;
         snprintf(json + strlen(json), sizeof json - strlen(json),
-                "%s{\"base_host_virt_addr\":%" PRIuPTR ",\"size\":%" PRIu64 ",\"offset\":%" PRIu64
-                ",\"%s\":%zu,\"page_size_kib\":%zu}",
-                i == 0 ? "" : ",", (uintptr_t) base, n * PAGE, pages * PAGE, is_fork ? "page_size_kib" : "page_size", page_size, page_size);
+                "%s{\"base_host_virt_addr\":%" PRIuPTR ",\"size\":%" PRIu64 ",\"offset\":%" PRIu64 "%s,\"page_size_kib\":%zu}",
+                i == 0 ? "" : ",", (uintptr_t) base, n * PAGE, pages * PAGE, page_size_field, page_size);
         pages += n;
     }
     strcat(json, "]");

@@ -267,7 +267,7 @@ class ParkTest {
 
     @Test
     void shouldShowNoWrongPageWhenParkedAFewTimes() throws Exception {
-        parkOften(20, 2);
+        parkOften(10, 1);
     }
 
     @Test

@@ -87,7 +87,10 @@ final class GuestParking {
         try {
             guest.park((int) Math.min(Integer.MAX_VALUE, Math.max(keep, least)));
         } catch (TimeoutException e) {
-            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "a shard did not answer within %d s; its part of space '%s' is parked when it does"
+                            .formatted(PagerHost.TIMEOUT.toSeconds(), guest.space()));
         }
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.farpage.agent.control.grant.GrantContent;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ForeignNode;
@@ -162,7 +163,7 @@ final class GrantedAccessTest {
             CountDownLatch reading = new CountDownLatch(READS);
             FutureTask<Integer> detaching = new FutureTask<>(() -> {
                 reading.await();
-                client.detach("under-way", "z-under-way", node.incarnation(), Optional.empty(), Optional.empty());
+                client.detach("under-way", "z-under-way", node.incarnation(), Detachment.PLAIN);
                 return cluster.agent("a").putPage("under-way", 0, secret).status();
             });
             Thread.ofPlatform().start(detaching);

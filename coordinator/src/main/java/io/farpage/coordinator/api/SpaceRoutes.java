@@ -9,10 +9,12 @@ import io.farpage.coordinator.cluster.NodesTag;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -84,7 +86,8 @@ final class SpaceRoutes {
     }
 
     private Space create(Context ctx) throws IOException {
-        Space space = spaces.create(Requests.body(ctx, SpaceOperations.CREATE, NODES_BODY), key(ctx));
+        Space space = spaces.create(
+                Requests.body(ctx, SpaceOperations.CREATE, NODES_BODY), Requests.flag(ctx, "presence"), key(ctx));
         hosting.created(space);
         RequestAudit.note(ctx, "space", space.name());
         RequestAudit.note(ctx, "id", space.id());
@@ -166,7 +169,7 @@ final class SpaceRoutes {
     private void detach(Context ctx) throws InterruptedException {
         String node = ctx.pathParam("node");
         Set<String> homes = hosting.homesBeside(id(ctx), node);
-        attachments.detach(id(ctx), node, incarnation(ctx), torn(ctx), seal(ctx));
+        attachments.detach(id(ctx), node, incarnation(ctx), new Detachment(torn(ctx), seal(ctx), presence(ctx)));
         hosting.awaitAcknowledged(homes);
     }
 
@@ -198,6 +201,11 @@ final class SpaceRoutes {
     private static Optional<String> seal(Context ctx) {
         return Requests.optionalQuery(ctx, "seal")
                 .map(mark -> Requests.parameter("seal", mark, Encryption.Sealed::checkMark));
+    }
+
+    private static Optional<String> presence(Context ctx) {
+        return Requests.optionalQuery(ctx, "presence")
+                .map(mark -> Requests.parameter("presence", mark, Presence::checkMark));
     }
 
     private static Optional<String> key(Context ctx) {

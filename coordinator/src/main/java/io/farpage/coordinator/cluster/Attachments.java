@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
@@ -10,6 +11,7 @@ import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
@@ -104,7 +106,8 @@ public final class Attachments {
                 checkWhole(draft, space, request.force().orElse(false));
             }
             long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
-            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id);
+            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id)
+                    .withPresence(wasAlone ? own.orElseThrow().presence() : markFor(request, space));
             Bounds.checkAttachment(draft, draft.attachments.find(Keys.attachment(space.id(), node)));
             // What joins is dropped; its frames are zeroed once the node that pulls writes to them no longer.
             Drops.writerGone(draft, space);
@@ -116,8 +119,29 @@ public final class Attachments {
                     .isEmpty()) {
                 changed(draft, space);
             }
+            if (request.mayWrite()) {
+                endPresence(draft, space);
+            }
             return attachment;
         });
+    }
+
+    /** A node may write to the space from now on: its presence map is not to be relied on. */
+    private static void endPresence(Draft draft, Space space) {
+        String key = Keys.id(space.id());
+        draft.spaces
+                .find(key)
+                .filter(now -> mark(now).isPresent())
+                .ifPresent(now -> draft.spaces.put(key, now.withoutMark()));
+    }
+
+    /** A mark is told to a node that excludes others from writing. */
+    private static Optional<String> markFor(AttachRequest request, Space space) {
+        return request.mode() == AttachMode.EXCLUSIVE ? mark(space) : Optional.empty();
+    }
+
+    private static Optional<String> mark(Space space) {
+        return space.presence().flatMap(Presence::mark);
     }
 
     /**
@@ -236,8 +260,14 @@ public final class Attachments {
         }
         throw ProblemException.conflict(
                 "attached",
-                "space '%s' is attached %s by node '%s'; detach it there first"
-                        .formatted(space.name(), other.mode(), other.node()));
+                "space '%s' is attached %s by node '%s'; %s"
+                        .formatted(
+                                space.name(),
+                                other.mode(),
+                                other.node(),
+                                other.mode() == AttachMode.EXCLUSIVE
+                                        ? "detach it there first"
+                                        : "that ends some seconds after the last page was read or written there"));
     }
 
     private static void checkWhole(Draft draft, Space space, boolean force) {
@@ -257,15 +287,8 @@ public final class Attachments {
         Drops.keepOne(draft, space);
     }
 
-    /**
-     * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
-     *
-     * @param torn why some pages of an exclusive attachment are not at their homes; empty if all are
-     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if the node
-     *     left no newer one
-     */
-    public void detach(
-            String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal) {
+    /** Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last. */
+    public void detach(String idOrName, String node, Incarnation incarnation, Detachment how) {
         ledger.change(draft -> {
             draft.requireNode(node, incarnation);
             Optional<Space> known = draft.findSpace(idOrName);
@@ -279,13 +302,26 @@ public final class Attachments {
                     .find(Keys.attachment(space.id(), node))
                     .filter(attachment -> attachment.incarnation().equals(incarnation))
                     .ifPresent(attachment -> {
-                        torn.ifPresent(reason -> tear(draft, attachment, reason));
-                        seal.ifPresent(mark -> seal(draft, attachment, mark));
+                        how.torn().ifPresent(reason -> tear(draft, attachment, reason));
+                        how.seal().ifPresent(mark -> seal(draft, attachment, mark));
+                        how.presence()
+                                .filter(_ -> how.torn().isEmpty())
+                                .ifPresent(mark -> leavePresence(draft, attachment, mark));
                         remove(draft, space, node);
                         Deletion.finish(draft, space);
                     });
             return id;
         });
+    }
+
+    /** The homes have a presence map of this mark, which is right as long as nobody writes. */
+    private static void leavePresence(Draft draft, Attachment attachment, String mark) {
+        String key = Keys.id(attachment.space());
+        draft.spaces
+                .find(key)
+                .filter(space -> attachment.mode() == AttachMode.EXCLUSIVE)
+                .ifPresent(space -> draft.spaces.put(
+                        key, space.withPresence(space.presence().map(map -> map.withMark(Optional.of(mark))))));
     }
 
     /** The tags of an encrypted space are in another file from now on. */

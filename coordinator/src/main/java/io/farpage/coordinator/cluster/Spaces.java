@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -64,16 +65,17 @@ public final class Spaces {
 
     /** Makes a space with all its extents, or nothing. */
     public Space create(SpaceRequest request) {
-        return create(request, Optional.empty());
+        return create(request, false, Optional.empty());
     }
 
     /**
      * The same. While the space of an earlier request with the same key exists, a repeat of that request changes
      * nothing.
      *
+     * @param presence whether the space gets a {@link Presence presence map}, if there is room for it, too
      * @param key drawn by the client for this request; empty if the client does not repeat it
      */
-    public Space create(SpaceRequest request, Optional<String> key) {
+    public Space create(SpaceRequest request, boolean presence, Optional<String> key) {
         Optional<Creation> creation =
                 key.map(one -> new Creation(one, Digest.of(Json.STRICT.writeValueAsBytes(request))));
         return ledger.change(draft -> {
@@ -91,8 +93,11 @@ public final class Spaces {
             int copies = request.replicas().orElse(1);
             Placement placement = new Placement(rooms, copies, pageSize, divides ? Bounds.extentsOfGroup(draft) : 1);
             checkDomains(placement, copies);
-            List<Extent> extents = placement
-                    .place(request.sizeBytes() / pageSize, draft.groups(copies))
+            long pages = request.sizeBytes() / pageSize;
+            Optional<Presence> map = presence ? Optional.of(Presence.of(pages, pageSize)) : Optional.empty();
+            Optional<List<Extent>> withMap =
+                    map.flatMap(one -> placement.place(pages + one.pages(), draft.groups(copies)));
+            List<Extent> extents = withMap.or(() -> placement.place(pages, draft.groups(copies)))
                     .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies));
             Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
@@ -102,7 +107,8 @@ public final class Spaces {
                     .withEncryption(request.keyId().map(Encryption::new))
                     .withNodes(request.nodes())
                     .withReplicas(copies)
-                    .withCreation(creation);
+                    .withCreation(creation)
+                    .withPresence(map.filter(_ -> withMap.isPresent()));
             draft.spaces.put(Keys.id(id), space);
             draft.extents.create(space, extents);
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);

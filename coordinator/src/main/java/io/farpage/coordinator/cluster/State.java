@@ -178,7 +178,8 @@ public record State(
                 }
                 next += extent.count();
             }
-            return next == space.pages() ? OptionalLong.empty() : OptionalLong.of(Math.min(next, space.pages()));
+            long pages = space.storedPages();
+            return next == pages ? OptionalLong.empty() : OptionalLong.of(Math.min(next, pages));
         }
     }
 

@@ -136,7 +136,9 @@ final class RebuiltState {
                         .map(reason -> new Torn(reason, now)));
         Space space = said.space()
                 .withState(anyLost ? ExtentState.LOST : ExtentState.OK)
-                .withTorn(torn);
+                .withTorn(torn)
+                // Somebody may have written since the report was made.
+                .withoutMark();
         if (!without.isEmpty() && space.torn().isEmpty() && !isAttached(space)) {
             String reason = "the coordinator was rebuilt without node %s, where a guest may have used the space"
                     .formatted(String.join(", ", new TreeSet<>(without)));

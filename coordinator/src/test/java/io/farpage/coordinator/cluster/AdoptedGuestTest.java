@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -201,7 +202,7 @@ class AdoptedGuestTest {
     }
 
     private void attachAMirroredGuest() {
-        attachments.detach("vm", "g", new Incarnation(BEFORE), Optional.empty(), Optional.empty());
+        attachments.detach("vm", "g", new Incarnation(BEFORE), Detachment.PLAIN);
         with.spaces.delete("vm", false);
         with.membership.register("i", Fixture.node(12, 8 * PAGE));
         with.spaces.create(

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -164,7 +165,7 @@ class AttachingTest {
     @Test
     void shouldGiveAllOfASpaceThatWasDetachedAndAttachedAgain() {
         Attached first = attaching.of("a", 0);
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         Attached without = attaching.of("a", first.mark());
         assertEquals(List.of(), without.spaces());
         attach("vm", AttachMode.EXCLUSIVE);

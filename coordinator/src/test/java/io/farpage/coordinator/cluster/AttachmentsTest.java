@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
@@ -140,7 +141,7 @@ class AttachmentsTest {
     }
 
     private void detach(String space, String node, long incarnation) {
-        attachments.detach(space, node, new Incarnation(incarnation), Optional.empty(), Optional.empty());
+        attachments.detach(space, node, new Incarnation(incarnation), Detachment.PLAIN);
     }
 
     private void attach(String node, long incarnation, AttachMode mode) {
@@ -186,17 +187,17 @@ class AttachmentsTest {
                 with.spaces.require("secret").encryption());
         String mark = "0123456789abcdef0123456789abcdef";
         attachments.attach("secret", "a", new AttachRequest(new Incarnation(2), AttachMode.EXCLUSIVE));
-        attachments.detach("secret", "b", new Incarnation(3), Optional.empty(), Optional.of("f".repeat(32)));
+        attachments.detach("secret", "b", new Incarnation(3), Detachment.sealed("f".repeat(32)));
         assertEquals(
                 Optional.of(new Encryption("0123456789abcdef")),
                 with.spaces.require("secret").encryption(),
                 "a node that is not attached has no say");
-        attachments.detach("secret", "a", new Incarnation(2), Optional.empty(), Optional.of(mark));
+        attachments.detach("secret", "a", new Incarnation(2), Detachment.sealed(mark));
         assertEquals(
                 Optional.of(new Encryption.Sealed(mark, "a")),
                 with.spaces.require("secret").encryption().orElseThrow().sealed());
         attachments.attach("secret", "b", new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE));
-        attachments.detach("secret", "b", new Incarnation(3), Optional.empty(), Optional.empty());
+        attachments.detach("secret", "b", new Incarnation(3), Detachment.PLAIN);
         assertEquals(
                 Optional.of(new Encryption.Sealed(mark, "a")),
                 with.spaces.require("secret").encryption().orElseThrow().sealed(),

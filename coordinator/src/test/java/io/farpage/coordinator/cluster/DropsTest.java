@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
@@ -238,7 +239,7 @@ class DropsTest {
         attach(AttachMode.EXCLUSIVE);
         ExtentHome home = extents().getFirst().primary();
         drop(home, 0);
-        attachments.detach("vm", "w", new Incarnation(2), Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", new Incarnation(2), Detachment.PLAIN);
         assertEquals(1, with.zeroable(home.node()).size());
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
@@ -115,7 +116,7 @@ class FencesTest {
                 with.fences("h1").stream().map(Fence::acknowledged).toList());
         with.membership.heartbeat("a", new Incarnation(2));
         assertEquals(1, with.fences("h2").size());
-        attachments.detach(Long.toString(id), "a", new Incarnation(2), Optional.empty(), Optional.empty());
+        attachments.detach(Long.toString(id), "a", new Incarnation(2), Detachment.PLAIN);
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(List.of(), with.fences("h2"));
     }
@@ -136,7 +137,7 @@ class FencesTest {
     @Test
     void shouldNotFenceANodeThatDetachedByItself() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Detachment.PLAIN);
         with.membership.deregister("a", new Incarnation(2), true);
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn());
@@ -155,7 +156,7 @@ class FencesTest {
         ProblemException refused = assertThrows(ProblemException.class, () -> attach("b", 3, AttachMode.EXCLUSIVE));
         assertTrue(refused.problem("").is("space-torn"), refused::getMessage);
         attach("b", 3, AttachMode.SHARED);
-        attachments.detach("vm", "b", new Incarnation(3), Optional.empty(), Optional.empty());
+        attachments.detach("vm", "b", new Incarnation(3), Detachment.PLAIN);
         assertTrue(with.spaces.require("vm").torn().isPresent());
 
         force("b", 3);
@@ -165,7 +166,7 @@ class FencesTest {
     @Test
     void shouldTearASpaceWhoseNodeSaysThatNotAllPagesAreAtTheirHomes() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Detachment.torn("h1 did not answer"));
         assertEquals(
                 "h1 did not answer",
                 with.spaces.require("vm").torn().orElseThrow().reason());
@@ -182,7 +183,7 @@ class FencesTest {
     @Test
     void shouldConfirmForcedAttachmentOfATornSpaceWhenItIsRepeated() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.of("h1 did not answer"), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Detachment.torn("h1 did not answer"));
         force("a", 2);
         attach("a", 2, AttachMode.EXCLUSIVE);
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Grant;
@@ -151,7 +152,7 @@ class GrantsTest {
     @Test
     void shouldDropAGrantWithTheAttachment() throws Exception {
         grants.publish("home", vm, "a", sealed("one"));
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         requireGone();
         assertEquals(2, events(EventKind.ATTACHMENTS_CHANGED).size());
         assertEquals(
@@ -165,7 +166,7 @@ class GrantsTest {
     @Test
     void shouldNotHandOnTheGrantOfAnEarlierAttachment() {
         grants.publish("home", vm, "a", sealed("one"));
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         requireGone();
         assertEquals(0, hosting.of("home").attachments().getFirst().granted());
@@ -175,7 +176,7 @@ class GrantsTest {
     @Test
     void shouldRefuseTheGrantOfAnEarlierAttachmentThatArrivesLate() {
         GrantRequest late = sealed("one");
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         ProblemException refused = assertThrows(ProblemException.class, () -> grants.publish("home", vm, "a", late));
         assertTrue(refused.problem("").is("not-attached"), refused::getMessage);
@@ -221,7 +222,7 @@ class GrantsTest {
     @Test
     void shouldEndTheWaitForADetachmentWhenTheHomeHasAcknowledgedIt() throws Exception {
         hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision(), List.of(), List.of()));
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         Thread waiting = Thread.ofVirtual().start(() -> {
             try {
                 hosting.awaitAcknowledged(Set.of("home", "b"));
@@ -239,7 +240,7 @@ class GrantsTest {
         Duration longest = Duration.ofMillis(500);
         Hosting impatient = new Hosting(with.ledger, grants, longest);
         impatient.acknowledge("home", new HostedAck(HOME, impatient.of("home").revision(), List.of(), List.of()));
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         long began = System.nanoTime();
         impatient.awaitAcknowledged(Set.of("home"));
         assertTrue(System.nanoTime() - began >= longest.toNanos(), "a home may be slow");

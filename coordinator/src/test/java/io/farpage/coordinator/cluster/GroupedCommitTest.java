@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -128,8 +129,7 @@ class GroupedCommitTest {
         makeASpace(Optional.empty());
         attach("a", 2);
         List<Future<?>> changes = together(
-                () -> attachments.detach(
-                        "vm", "a", new Incarnation(2), Optional.of("the guest was killed"), Optional.empty()),
+                () -> attachments.detach("vm", "a", new Incarnation(2), Detachment.torn("the guest was killed")),
                 () -> attach("b", 3));
         changes.getFirst().get();
         assertRefused("space-torn", changes.getLast());
@@ -141,11 +141,7 @@ class GroupedCommitTest {
         attach("a", 2);
         List<Future<?>> changes = together(
                 () -> attachments.detach(
-                        "vm",
-                        "a",
-                        new Incarnation(2),
-                        Optional.empty(),
-                        Optional.of("0123456789abcdef0123456789abcdef")),
+                        "vm", "a", new Incarnation(2), Detachment.sealed("0123456789abcdef0123456789abcdef")),
                 () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a", "b"))), Optional.empty()));
         for (Future<?> change : changes) {
             change.get();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -427,7 +428,7 @@ class MovesTest {
     void shouldMoveNothingIfNoAgentIsAttachedThatCopies() {
         homes("h1", "h2", "h3");
         create(6, 1, "h1");
-        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.PLAIN);
         with.time.advance(INTERVAL);
         report(20_000);
         assertEquals(0, rebalancer.step());

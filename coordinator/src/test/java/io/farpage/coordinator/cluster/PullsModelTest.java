@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -358,7 +359,7 @@ class PullsModelTest {
         } else if (what < 92) {
             dropByTheWriter(any.get());
         } else {
-            attachments.detach(name(any.get()), "w", writer, Optional.empty(), Optional.empty());
+            attachments.detach(name(any.get()), "w", writer, Detachment.PLAIN);
         }
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -195,7 +196,7 @@ class PullsTest {
                 refusedAs(
                         "not-begun", () -> pulled(joining().orElseThrow(), ExtentEpoch.of(first()), Optional.empty())),
                 "the agent of the guest does not note what it writes yet");
-        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.PLAIN);
         assertTrue(refusedAs("stale-epoch", () -> pulled(puller, pulled, Optional.empty())));
         assertEquals(Set.of("h1"), names(first()));
     }
@@ -338,7 +339,7 @@ class PullsTest {
         attach(AttachMode.EXCLUSIVE);
         assertEquals(List.of(), attaching.of("h2", 0).pulls());
         assertEquals(List.of(), attaching.of("h2", 0).grants());
-        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.PLAIN);
         with.time.advance(Repairs.PAUSE);
         step();
         assertEquals(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -206,7 +207,7 @@ class PullsUnderAGuestTest {
         String to = joining();
         Extent before = first();
         allow();
-        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.PLAIN);
         assertEquals(Optional.empty(), first().joining());
         assertEquals(List.of(), pulls(to));
         long space = with.spaces.extents("vm").space().id();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
@@ -194,7 +195,7 @@ class RepairsTest {
         attach();
         drop("h1");
         repairs.step();
-        attachments.detach("vm", "w", WRITER, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.PLAIN);
         assertEquals(Optional.empty(), joining());
         assertEquals(Set.of("h2"), names(first()));
         assertEquals(1, with.zeroable("h3").size(), "its frames hold pages, and are zeroed");
@@ -372,7 +373,7 @@ class RepairsTest {
         homes("h1", "h2", "h3");
         create(8, 2, "h1", "h2");
         attach();
-        attachments.detach("vm", "w", WRITER, Optional.of("its agent was killed"), Optional.empty());
+        attachments.detach("vm", "w", WRITER, Detachment.torn("its agent was killed"));
         ExtentHome failed = first().homes().getFirst();
         String alive = first().homes().getLast().node();
         failAllBut(alive, "h3", "w");

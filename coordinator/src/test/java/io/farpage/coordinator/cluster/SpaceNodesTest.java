@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Feature;
@@ -94,7 +95,7 @@ class SpaceNodesTest {
         with.spaces.allow("vm", only("b"), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
         refused("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2), Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", new Incarnation(2), Detachment.PLAIN);
         refused("a", 2, AttachMode.SHARED);
         with.spaces.allow("vm", new SpaceNodes(Optional.empty()), Optional.empty());
         attach("a", 2, AttachMode.SHARED);
@@ -185,7 +186,7 @@ class SpaceNodesTest {
 
     @Test
     void shouldNeedEveryFeatureOfASpaceOnItsOwn() {
-        assertEquals(List.of("encryption", "replicas"), Feature.words());
+        assertEquals(List.of("encryption", "replicas", "presence"), Feature.words());
         AttachRequest none =
                 new AttachRequest(new Incarnation(2), AttachMode.SHARED, Optional.empty(), Optional.empty());
         for (Feature feature : Feature.values()) {

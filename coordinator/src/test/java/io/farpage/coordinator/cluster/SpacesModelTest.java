@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -171,8 +172,7 @@ class SpacesModelTest {
                             Long.toString(one.space()),
                             one.node(),
                             one.incarnation(),
-                            saved ? Optional.empty() : Optional.of("the home did not answer"),
-                            Optional.empty());
+                            saved ? Detachment.PLAIN : Detachment.torn("the home did not answer"));
             writers.detached(
                     new WritersModel.Writer(
                             one.space(), one.node(), one.incarnation().value()),
@@ -203,8 +203,7 @@ class SpacesModelTest {
                             Long.toString(one.space()),
                             one.node(),
                             new Incarnation(one.incarnation()),
-                            Optional.empty(),
-                            Optional.empty());
+                            Detachment.PLAIN);
             writers.detached(one, true);
         }
     }

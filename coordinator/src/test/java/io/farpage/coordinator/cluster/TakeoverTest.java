@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.ExtentHome;
@@ -111,7 +112,7 @@ class TakeoverTest {
         takeOver("b", B, true);
         refused("taken-over", () -> takeOver("a", A, true));
 
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         assertEquals(List.of(), with.fences("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn(), "what a says is not of the space that b has");
         refused("attached", () -> takeOver("a", A, true));
@@ -119,7 +120,7 @@ class TakeoverTest {
 
     @Test
     void shouldTakeOverFromANodeThatHadTheSpaceShared() {
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
         fail("a");
         refused("fencing", () -> takeOver("b", B, false));
@@ -192,7 +193,7 @@ class TakeoverTest {
     @Test
     void shouldNotDropAHomeUnderANodeThatWorksWithTheSpace() {
         useAMirroredSpaceOn("h1", "h2");
-        attachments.detach("vm", "a", holder, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", holder, Detachment.PLAIN);
         attachments.attach("vm", "a", new AttachRequest(holder, AttachMode.SHARED));
         attachments.attach("vm", "b", new AttachRequest(B, AttachMode.SHARED));
         with.membership.deregister("a", holder, true);
@@ -200,7 +201,7 @@ class TakeoverTest {
         acknowledge("h1", 11);
         assertEquals(List.of("h1", "h2"), homes());
 
-        attachments.detach("vm", "b", B, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "b", B, Detachment.PLAIN);
         assertEquals(List.of("h1"), homes());
         assertEquals(List.of(), attachments.of("vm"));
     }
@@ -237,13 +238,13 @@ class TakeoverTest {
         with.membership.heartbeat("a", holder);
         assertEquals(List.of(), with.zeroable("a"));
 
-        attachments.detach("vm", "a", holder, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", holder, Detachment.PLAIN);
         assertEquals(1, with.zeroable("a").size());
     }
 
     @Test
     void shouldNotWaitForANodeThatWasItsOwnHomeAndIsStartedAnew() {
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         with.membership.register("a", Fixture.node(4, 8 * PAGE));
         with.spaces.create(new SpaceRequest("own", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("a"))));
         attachments.attach("own", "a", new AttachRequest(new Incarnation(4), AttachMode.EXCLUSIVE));
@@ -253,7 +254,7 @@ class TakeoverTest {
 
     /** The space is of four pages, and the homes have copies of all. */
     private void useAMirroredSpaceOn(String... homes) {
-        attachments.detach("vm", "a", A, Optional.empty(), Optional.empty());
+        attachments.detach("vm", "a", A, Detachment.PLAIN);
         with.membership.register("a", Fixture.node(4, 8 * PAGE));
         holder = new Incarnation(4);
         with.spaces.delete("vm", false);

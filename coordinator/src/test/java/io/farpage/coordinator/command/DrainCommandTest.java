@@ -75,7 +75,7 @@ class DrainCommandTest {
         Commands.Outcome waited = Commands.run(show);
         assertEquals(1, waited.code(), waited.err());
         assertTrue(waited.out().startsWith("space vm (id "), waited.out());
-        assertTrue(waited.out().contains("copies of 4096 bytes are missing, 0 of them copied"), waited.out());
+        assertTrue(waited.out().contains("copies of 8192 bytes are missing, 0 of them copied"), waited.out());
         assertTrue(waited.out().contains("1 extents: "), waited.out());
     }
 

@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
@@ -66,6 +67,20 @@ class RebuiltMarksTest {
         assertEquals(
                 "its guest was killed",
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
+    }
+
+    /** Only reports of those that do not know that somebody has written since may have come. */
+    @Test
+    void shouldNotRelyOnThePresenceMapThatAReportNames() {
+        SpaceExtents said = space(5, "vm", "b", 0, 9);
+        Space space = new Space(5, "vm", 8 * 4096, 4096, said.space().state(), Instant.EPOCH, false)
+                .withPresence(Optional.of(new Presence(1, Optional.of("f".repeat(32)))));
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION, List.of(new SpaceExtents(space, REVISION, said.extents()))));
+        rebuild.finish(Set.of());
+        assertEquals(
+                Optional.of(new Presence(1, Optional.empty())),
+                state().space("vm").flatMap(Space::presence));
     }
 
     private static SpaceExtents sealed(SpaceExtents space, String mark) {

@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.EventKind;
@@ -155,7 +156,7 @@ class RestTest {
         GrantRequest first = grant(client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED)), "c2VhbGVk");
         client().publishGrant("a", space, "b", first);
         assertEquals(List.of("c2VhbGVk"), grantedToB());
-        client().detach("vm1", "b", b, Optional.empty(), Optional.empty());
+        client().detach("vm1", "b", b, Detachment.PLAIN);
         Attachment again = client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
         assertEquals(List.of(), grantedToB());
         assertRefused(409, "not-attached", () -> client().publishGrant("a", space, "b", first));
@@ -177,7 +178,9 @@ class RestTest {
         assertEquals(Optional.of(space), client().space("vm1"));
         assertEquals(Optional.of(space), client().space(Long.toString(space.id())));
         assertEquals(
-                16, client().extents("vm1").orElseThrow().extents().getFirst().count());
+                17,
+                client().extents("vm1").orElseThrow().extents().getFirst().count(),
+                "pages of the guest, and one of the presence map");
         assertRefused(409, "name-taken", () -> client().createSpace(SpaceRequest.of("vm1", 4096)));
         assertRefused(507, "no-room", () -> client().createSpace(SpaceRequest.of("vm2", POOL)));
         client().reportHeat("vm1", new HeatReport(List.of(new HeatReport.Range(2, 3, 40))));

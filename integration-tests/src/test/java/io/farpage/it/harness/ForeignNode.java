@@ -12,6 +12,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
@@ -144,7 +145,7 @@ public final class ForeignNode implements AutoCloseable {
 
     /** Detaches from a space. */
     public void detach(String space) throws CoordinatorException {
-        coordinator.detach(space, node, incarnation, Optional.empty(), Optional.empty());
+        coordinator.detach(space, node, incarnation, Detachment.PLAIN);
     }
 
     /** What a home has granted to this node of a space, sealed. */

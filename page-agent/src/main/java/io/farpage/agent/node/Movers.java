@@ -13,6 +13,7 @@ import io.farpage.agent.control.member.CopyReports;
 import io.farpage.agent.control.member.EventWatch;
 import io.farpage.agent.control.member.Hosting;
 import io.farpage.agent.control.page.PageTool;
+import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
@@ -33,6 +34,7 @@ final class Movers {
     private final Pulls pulls;
     private final ReceivedGrants grants;
     private final PageTool pages;
+    private final SpacePresence presence;
     private final Guests guests;
     private final FigureReports figures;
     private final CopyReports copies;
@@ -65,9 +67,11 @@ final class Movers {
                 peer -> links.link(peer, 0),
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE));
+        presence = new SpacePresence(pages);
         guests = open.add(new Guests(
                 self,
                 spaces,
+                presence,
                 shards.loops(),
                 links::link,
                 AgentOptions.guests(config, base.keeping().guests(self.id(), self.incarnation()))));
@@ -127,6 +131,10 @@ final class Movers {
 
     Pulls pulls() {
         return pulls;
+    }
+
+    SpacePresence presence() {
+        return presence;
     }
 
     PageTool pages() {

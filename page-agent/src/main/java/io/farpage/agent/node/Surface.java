@@ -87,7 +87,7 @@ final class Surface {
                         new ShardApi(movers.shards().loops()).routes(),
                         new LatencyApi(latencies).routes(),
                         List.of(Route.answering(AgentOperations.HAND_OVER, ctx -> handover.begin())),
-                        new ImageApi(base.spaces(), new SpaceImage(base.spaces(), movers.pages())).routes())
+                        new ImageApi(base.spaces(), new SpaceImage(movers.pages(), movers.presence())).routes())
                 .flatMap(List::stream)
                 .toList();
     }

@@ -19,6 +19,7 @@ import io.farpage.verbs.VerbsException;
 import io.javalin.http.Context;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Function;
 
 /** The routes of the agent's REST API. */
@@ -105,7 +106,7 @@ public final class AgentApi {
     private int pageSize(Context ctx, long page) {
         try (SpaceUse use = space(spaces, ctx)) {
             SpaceMap map = use.map();
-            map.extent(page);
+            map.requirePage(page);
             return map.pageSize();
         } catch (IndexOutOfBoundsException e) {
             throw ProblemException.notFound(String.valueOf(e.getMessage()));
@@ -121,6 +122,13 @@ public final class AgentApi {
         SpaceUse space = space(spaces, ctx);
         try {
             pages.put(space, page, data.apply(space.map()));
+        } catch (CoordinatorRefusedException e) {
+            throw refused(e);
+        } catch (CoordinatorException e) {
+            throw new ProblemException(
+                    503,
+                    "coordinator-away",
+                    "the coordinator does not know yet that this node writes: " + e.getMessage());
         } catch (PageException e) {
             throw problem(e);
         } catch (IndexOutOfBoundsException e) {
@@ -130,11 +138,22 @@ public final class AgentApi {
         }
     }
 
+    /** Begins to use a space. */
+    interface Opening {
+        /** Empty if there is no such space. */
+        Optional<SpaceUse> open(String nameOrId) throws CoordinatorException;
+    }
+
     /** The space that a request names, in use. */
     static SpaceUse space(Spaces spaces, Context ctx) {
+        return use(ctx, spaces::use);
+    }
+
+    /** As {@link #space}, in the way that is given. */
+    static SpaceUse use(Context ctx, Opening how) {
         String name = ctx.pathParam("space");
         try {
-            return spaces.use(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));
+            return how.open(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));
         } catch (SpaceInUseException e) {
             throw ProblemException.conflict("in-use", String.valueOf(e.getMessage()));
         } catch (CoordinatorRefusedException e) {

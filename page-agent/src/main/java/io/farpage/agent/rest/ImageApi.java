@@ -2,8 +2,11 @@ package io.farpage.agent.rest;
 
 import io.farpage.agent.control.page.PageException;
 import io.farpage.agent.control.page.SpaceImage;
+import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
@@ -11,6 +14,7 @@ import io.farpage.rest.Route;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 
 /** The routes for the whole memory of a space. */
@@ -85,9 +89,21 @@ public final class ImageApi {
         }
     }
 
+    /** That the space is torn does not matter: all of its pages are replaced. */
+    private Optional<SpaceUse> exclusively(String name) throws CoordinatorException {
+        Optional<Space> space = spaces.find(name);
+        if (space.flatMap(Space::encryption).isPresent()) {
+            throw ProblemException.conflict(
+                    "encrypted",
+                    "space '%s' is encrypted: its pages can be written only through the guest that has it for memory"
+                            .formatted(name));
+        }
+        return space.isPresent() ? spaces.useExclusively(space.get().id(), new Claim(true, false)) : Optional.empty();
+    }
+
     private void loadOne(Context ctx) throws InterruptedException {
         try {
-            image.load(AgentApi.space(spaces, ctx), Requests.stream(ctx));
+            image.load(AgentApi.use(ctx, this::exclusively), Requests.stream(ctx));
         } catch (PageException e) {
             throw new ProblemException(502, "home-unreachable", String.valueOf(e.getMessage()));
         } catch (IOException e) {

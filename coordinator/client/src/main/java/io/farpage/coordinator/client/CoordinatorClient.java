@@ -7,6 +7,7 @@ import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.CopyReport;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Endpoint;
@@ -287,11 +288,11 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a space and allocates all its extents, or nothing. If the connection breaks before the answer, the request
+     * Makes a space with a {@link Presence presence map} and allocates all its extents, or nothing. If the connection breaks before the answer, the request
      * is sent a second time, and the coordinator knows it by its key.
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
-        return transport.call(SpaceOperations.CREATE.at(), request);
+        return transport.call(SpaceOperations.CREATE.at().with("presence", true), request);
     }
 
     /**
@@ -335,20 +336,15 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call(SpaceOperations.ATTACH.at(idOrName, node), request);
     }
 
-    /**
-     * Detaches a node from a space that it had exclusively.
-     *
-     * @param torn why not all pages are at their homes; empty if all are
-     * @param seal the mark of the file with the tags of an encrypted space; empty if the node left no newer one
-     */
-    public void detach(
-            String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal)
+    /** Detaches a node from a space. */
+    public void detach(String idOrName, String node, Incarnation incarnation, Detachment how)
             throws CoordinatorException {
         tell(SpaceOperations.DETACH
                 .at(idOrName, node)
                 .with("incarnation", incarnation)
-                .with("torn", torn)
-                .with("seal", seal));
+                .with("torn", how.torn())
+                .with("seal", how.seal())
+                .with("presence", how.presence()));
     }
 
     /**

@@ -16,6 +16,8 @@ import java.util.Optional;
  *     false when left out
  * @param adopts the incarnation of the node whose guest runs on: its exclusive attachment passes to this one, or the
  *     request is refused; a new attachment when left out
+ * @param writes whether a node that is attached beside others writes pages; false when left out. One that is attached
+ *     exclusively does
  */
 public record AttachRequest(
         @JsonProperty(required = true) Incarnation incarnation,
@@ -23,7 +25,8 @@ public record AttachRequest(
         Optional<Boolean> force,
         Optional<List<String>> features,
         Optional<Boolean> takeover,
-        Optional<Incarnation> adopts) {
+        Optional<Incarnation> adopts,
+        Optional<Boolean> writes) {
 
     /** Copies the features. */
     public AttachRequest {
@@ -33,17 +36,27 @@ public record AttachRequest(
     /** A request that takes nothing over. */
     public AttachRequest(
             Incarnation incarnation, AttachMode mode, Optional<Boolean> force, Optional<List<String>> features) {
-        this(incarnation, mode, force, features, Optional.empty(), Optional.empty());
+        this(incarnation, mode, force, features, Optional.empty(), Optional.empty(), Optional.empty());
     }
 
     /** The same request, which takes the space over from nodes that have failed. */
     public AttachRequest withTakeover() {
-        return new AttachRequest(incarnation, mode, force, features, Optional.of(true), adopts);
+        return new AttachRequest(incarnation, mode, force, features, Optional.of(true), adopts, writes);
     }
 
     /** The same request, for the exclusive attachment of an earlier incarnation of the node. */
     public AttachRequest withAdopted(Incarnation earlier) {
-        return new AttachRequest(incarnation, mode, force, features, takeover, Optional.of(earlier));
+        return new AttachRequest(incarnation, mode, force, features, takeover, Optional.of(earlier), writes);
+    }
+
+    /** The same request, of a node that writes pages. */
+    public AttachRequest withWrites() {
+        return new AttachRequest(incarnation, mode, force, features, takeover, adopts, Optional.of(true));
+    }
+
+    /** Whether the node may write pages from now on. */
+    public boolean mayWrite() {
+        return mode == AttachMode.EXCLUSIVE || writes.orElse(false);
     }
 
     /** As the other one; attaches to a space only if it is not torn. */

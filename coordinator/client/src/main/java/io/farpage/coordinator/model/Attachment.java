@@ -14,6 +14,8 @@ import java.util.Optional;
  * @param id of this attachment; another one of the node to the space, before or after it, has another
  * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes
  *     have cut this one off
+ * @param presence of an exclusive attachment: the mark of the space's {@link Presence presence map}, which was right
+ *     when the node attached; empty if none was
  */
 public record Attachment(
         @JsonProperty(required = true) long space,
@@ -21,10 +23,11 @@ public record Attachment(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) AttachMode mode,
         long id,
-        Optional<Incarnation> heir) {
+        Optional<Incarnation> heir,
+        Optional<String> presence) {
     /** Makes an attachment without an heir: its incarnation runs. */
     public Attachment(long space, String node, Incarnation incarnation, AttachMode mode, long id) {
-        this(space, node, incarnation, mode, id, Optional.empty());
+        this(space, node, incarnation, mode, id, Optional.empty(), Optional.empty());
     }
 
     /**
@@ -35,8 +38,13 @@ public record Attachment(
         return mode == AttachMode.EXCLUSIVE && heir.isEmpty();
     }
 
+    /** The same; the node knows a presence map of this mark. */
+    public Attachment withPresence(Optional<String> mark) {
+        return new Attachment(space, node, incarnation, mode, id, heir, mark);
+    }
+
     /** The same, to be passed on to a later incarnation. */
     public Attachment withHeir(Incarnation later) {
-        return new Attachment(space, node, incarnation, mode, id, Optional.of(later));
+        return new Attachment(space, node, incarnation, mode, id, Optional.of(later), presence);
     }
 }

@@ -17,7 +17,12 @@ public enum Feature {
      * Extents have several homes. An agent that does not know this would write each page to one of them and leave the
      * others behind.
      */
-    REPLICAS("replicas");
+    REPLICAS("replicas"),
+    /**
+     * Behind the pages of the guest is a {@link Presence map of those that the homes have}. An agent that does not know
+     * it would leave it behind.
+     */
+    PRESENCE("presence");
 
     private final String word;
 

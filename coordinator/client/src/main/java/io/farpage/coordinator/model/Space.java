@@ -27,6 +27,7 @@ import java.util.regex.Pattern;
  * @param nodes the nodes that may attach it; empty if all may
  * @param replicas how many homes each of its extents was given; empty for one
  * @param creation the request that made it; empty if that had no Idempotency-Key
+ * @param presence the map of the pages that its homes have; empty if it was made without one
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -40,7 +41,8 @@ public record Space(
         Optional<Encryption> encryption,
         Optional<List<String>> nodes,
         OptionalInt replicas,
-        Optional<Creation> creation) {
+        Optional<Creation> creation,
+        Optional<Presence> presence) {
 
     /**
      * The word of the problem document, of status 404, for the id of a space that no longer exists.
@@ -97,6 +99,7 @@ public record Space(
                 Optional.empty(),
                 Optional.empty(),
                 OptionalInt.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -108,13 +111,37 @@ public record Space(
     /** The same with another state. */
     public Space withState(ExtentState other) {
         return new Space(
-                id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption, nodes, replicas, creation);
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                other,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                creation,
+                presence);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
         return new Space(
-                id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption, nodes, replicas, creation);
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                true,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                creation,
+                presence);
     }
 
     /** The same, torn or whole. */
@@ -131,19 +158,33 @@ public record Space(
                 encryption,
                 nodes,
                 replicas,
-                creation);
+                creation,
+                presence);
     }
 
     /** The same, with other words on how its pages are sealed. */
     public Space withEncryption(Optional<Encryption> other) {
         return new Space(
-                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas, creation);
+                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas, creation,
+                presence);
     }
 
     /** The same, for other nodes to attach. */
     public Space withNodes(Optional<List<String>> other) {
         return new Space(
-                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, other, replicas, creation);
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                other,
+                replicas,
+                creation,
+                presence);
     }
 
     /** The same, with {@code count} homes for each extent. */
@@ -160,13 +201,54 @@ public record Space(
                 encryption,
                 nodes,
                 count == 1 ? OptionalInt.empty() : OptionalInt.of(count),
-                creation);
+                creation,
+                presence);
     }
 
     /** The same, made by another request. */
     public Space withCreation(Optional<Creation> other) {
         return new Space(
-                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, nodes, replicas, other);
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                other,
+                presence);
+    }
+
+    /** The same with another presence map. */
+    public Space withPresence(Optional<Presence> other) {
+        return new Space(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                creation,
+                other);
+    }
+
+    /** The same; what its presence map says is not to be relied on. */
+    public Space withoutMark() {
+        return withPresence(presence.map(map -> map.withMark(Optional.empty())));
+    }
+
+    /** How many pages its extents have: its own, and those of its presence map. */
+    public long storedPages() {
+        return pages() + presence.map(Presence::pages).orElse(0L);
     }
 
     /** How many homes each extent was given when the space was made. */
@@ -186,6 +268,7 @@ public record Space(
         if (copies() > 1) {
             features.add(Feature.REPLICAS);
         }
+        presence.ifPresent(_ -> features.add(Feature.PRESENCE));
         return features;
     }
 

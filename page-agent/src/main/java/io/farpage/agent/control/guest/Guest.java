@@ -8,7 +8,7 @@ import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.home.SpaceMap;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
@@ -68,12 +68,18 @@ final class Guest {
     private volatile boolean stopping;
     /** The guest's thread only. */
     private boolean cutOff;
+    /** Which pages the homes have, once the guest has ended and that is known. The guest's thread only. */
+    private @Nullable PresenceMap presence;
+
     /** Whether an interruption ends the wait for the VMM, and disturbs nothing else. Guarded by this. */
     private boolean interruptible;
 
     /** Decides on a handoff. */
     @FunctionalInterface
     interface Admission extends AutoCloseable {
+        /** Asks the homes for what an earlier guest has left, before a handoff is admitted. */
+        default void prepare() throws InterruptedException {}
+
         /**
          * Checks a handoff and makes the pagers of the memory. The descriptors of the message are closed if that fails.
          *
@@ -106,8 +112,8 @@ final class Guest {
         /** How warm its pages are. */
         void heat(SpaceMap map, HeatReport heat);
 
-        /** It has ended, and these pages were resident. */
-        void left(SpaceMap map, WorkingSet workingSet);
+        /** It has ended, and the homes have these pages. The use is exclusive, and nothing else writes. */
+        void left(SpaceUse use, PresenceMap map);
 
         /** A process has handed memory over; the reason why it is refused, if it is. */
         default void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {}
@@ -180,13 +186,16 @@ final class Guest {
             setState(State.ATTACHED);
             served.start();
             PagerEnd end = awaitEnd(served);
-            listener.left(use.map(), end.workingSet());
             listener.ended(use.map(), end);
             detail = end.reason() + (end.saved() ? "" : "; what its memory held is not at its homes");
             if (!end.saved()) {
                 tear(end.reason());
             }
             log.info("space {}: {}", space(), detail);
+            PresenceMap homes = presence;
+            if (homes != null) {
+                listener.left(use, homes);
+            }
         } catch (RuntimeException e) {
             detail = e.toString();
             tear("serving its guest failed: " + e);
@@ -250,6 +259,7 @@ final class Guest {
     /** Accepts connections until one brings a proper handoff; null if the guest must be detached before. */
     private @Nullable Paging awaitHandoff() {
         use.whenRevoked(socket::wakeUp);
+        prepare();
         while (!stopping && !use.isRevoked()) {
             Optional<HandoffConnection> next = socket.next();
             if (next.isEmpty()) {
@@ -278,6 +288,19 @@ final class Guest {
         return null;
     }
 
+    private void prepare() {
+        try {
+            setInterruptible(true);
+            if (!stopping) {
+                admission.prepare();
+            }
+        } catch (InterruptedException e) {
+            // The guest was requested to stop.
+        } finally {
+            setInterruptible(false);
+        }
+    }
+
     private synchronized void setState(State next) {
         state = next;
     }
@@ -298,7 +321,10 @@ final class Guest {
             setInterruptible(true);
             while (!stopping) {
                 try {
-                    return served.await(PROBE_INTERVAL);
+                    PagerEnd end = served.await(PROBE_INTERVAL);
+                    // Memory without a file is never written home: the homes have what they had.
+                    presence = end.saved() || !served.isEvictable() ? served.presence() : null;
+                    return end;
                 } catch (TimeoutException e) {
                     served.probe();
                     cutOffIfRevoked(served);
@@ -324,8 +350,7 @@ final class Guest {
             setInterruptible(false);
             served.close();
         }
-        return new PagerEnd(
-                "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
+        return new PagerEnd("the agent is shutting down while its VMM runs; the VMM will stall", false);
     }
 
     private void parkIfIdle(Paging served) {

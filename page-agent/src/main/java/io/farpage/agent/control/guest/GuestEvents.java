@@ -1,9 +1,11 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.page.SpacePresence;
+import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.home.SpaceMap;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.HeatReport;
@@ -20,14 +22,14 @@ final class GuestEvents implements Guest.Listener {
 
     private final CoordinatorClient coordinator;
     private final Spaces spaces;
-    private final WorkingSets workingSets;
+    private final SpacePresence presence;
     private volatile GuestWatch watch = GuestWatch.NONE;
 
-    /** @param workingSets keeps those of the guests that end */
-    GuestEvents(CoordinatorClient coordinator, Spaces spaces, WorkingSets workingSets) {
+    /** @param presence keeps which pages a guest has left */
+    GuestEvents(CoordinatorClient coordinator, Spaces spaces, SpacePresence presence) {
         this.coordinator = coordinator;
         this.spaces = spaces;
-        this.workingSets = workingSets;
+        this.presence = presence;
     }
 
     /** Sets the watch, which receives all events from now on. */
@@ -70,8 +72,10 @@ final class GuestEvents implements Guest.Listener {
     }
 
     @Override
-    public void left(SpaceMap map, WorkingSet workingSet) {
-        workingSets.keep(map.id(), workingSet);
+    public void left(SpaceUse use, PresenceMap map) {
+        if (!use.isRevoked()) {
+            presence.write(use, map).ifPresent(mark -> use.presence(Optional.of(mark)));
+        }
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.seal.SpaceSeal;
@@ -8,7 +9,7 @@ import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,21 +25,21 @@ final class GuestOpening {
     private final Spaces spaces;
     private final PagerHosts hosts;
     private final GuestOptions options;
-    private final WorkingSets workingSets;
+    private final SpacePresence presence;
     private final Guest.Listener listener;
 
     /**
      * Opens nothing yet.
      *
-     * @param workingSets of earlier guests
+     * @param presence of pages that earlier guests have left
      * @param listener of every guest
      */
     GuestOpening(
-            Spaces spaces, PagerHosts hosts, GuestOptions options, WorkingSets workingSets, Guest.Listener listener) {
+            Spaces spaces, PagerHosts hosts, GuestOptions options, SpacePresence presence, Guest.Listener listener) {
         this.spaces = spaces;
         this.hosts = hosts;
         this.options = options;
-        this.workingSets = workingSets;
+        this.presence = presence;
         this.listener = listener;
     }
 
@@ -79,14 +80,14 @@ final class GuestOpening {
             }
             hosts.requireStaging(use.map().pageSize());
             seal = seal(use.space(), request);
+            int pages = (int) use.map().pages();
             HandoffAdmission admission = new HandoffAdmission(
                     use,
                     new SpacePast(
                             seal.map(SpaceSeal::hasPages).orElse(!fresh),
-                            request.replay().orElse(true)
-                                    ? workingSets.of(use.map().id())
-                                    : WorkingSet.EMPTY,
+                            fresh ? PresenceMap.zeros(pages) : PresenceMap.unknown(pages),
                             seal),
+                    new HandoffAdmission.Recall(presence, request.replay().orElse(true)),
                     options(request, use.map().pageSize()),
                     hosts,
                     new HandoffAdmission.Keeping(options.keeping(), socket.path()));

@@ -3,6 +3,7 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
 import io.farpage.agent.control.latency.LatencySeries;
+import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
@@ -47,10 +48,17 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private boolean leaving;
 
     /**
+     * @param presence of the pages of spaces
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
      */
-    public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, GuestOptions options) {
+    public Guests(
+            LocalNode node,
+            Spaces spaces,
+            SpacePresence presence,
+            List<ShardLoop> shards,
+            ShardLinks links,
+            GuestOptions options) {
         this.coordinator = node.coordinator();
         creation = new SpaceCreation(node, options.seals());
         this.spaces = spaces;
@@ -60,9 +68,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
             each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options, spaces.drops()));
         }
         hosts = new PagerHosts(each, options.pins());
-        WorkingSets workingSets = new WorkingSets();
-        events = new GuestEvents(coordinator, spaces, workingSets);
-        opening = new GuestOpening(spaces, hosts, options, workingSets, events);
+        events = new GuestEvents(coordinator, spaces, presence);
+        opening = new GuestOpening(spaces, hosts, options, presence, events);
         adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }
 

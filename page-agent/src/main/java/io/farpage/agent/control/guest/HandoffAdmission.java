@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
@@ -25,10 +26,11 @@ final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
     private final SpaceUse use;
-    private final SpacePast past;
+    private final Recall recall;
     private final PagerOptions options;
     private final PagerHosts hosts;
     private final Keeping keeping;
+    private SpacePast past;
 
     /**
      * Whether the guest outlives this process.
@@ -38,13 +40,37 @@ final class HandoffAdmission implements Guest.Admission {
      */
     record Keeping(GuestKeeping by, Path socket) {}
 
-    /** @param use of the space whose pages are the memory */
-    HandoffAdmission(SpaceUse use, SpacePast past, PagerOptions options, PagerHosts hosts, Keeping keeping) {
+    /**
+     * What an earlier guest of the space has left is asked for.
+     *
+     * @param presence knows it
+     * @param replays whether pages that were in its memory are prefetched
+     */
+    record Recall(SpacePresence presence, boolean replays) {}
+
+    /**
+     * @param use of the space whose pages are the memory
+     * @param past as far as it is known without asking the homes
+     */
+    HandoffAdmission(
+            SpaceUse use, SpacePast past, Recall recall, PagerOptions options, PagerHosts hosts, Keeping keeping) {
         this.keeping = keeping;
+        this.recall = recall;
         this.use = use;
         this.past = past;
         this.options = options;
         this.hosts = hosts;
+    }
+
+    @Override
+    public void prepare() throws InterruptedException {
+        if (past.written()) {
+            past = recall.presence()
+                    .read(use)
+                    .map(map -> recall.replays() ? map : map.withoutWishes())
+                    .map(past::as)
+                    .orElse(past);
+        }
     }
 
     @Override
@@ -82,10 +108,14 @@ final class HandoffAdmission implements Guest.Admission {
             kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
-                            space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
+                            space, use::map, pageBytes, past.written(), past.presence(), sealed, kept),
                     memory,
                     allowed,
                     hosts);
+            if (paging.isEvictable()) {
+                // What the map at the homes says is right until the first page is written there.
+                use.presence(Optional.empty());
+            }
             kept = Optional.empty();
             backing = null;
             open.clear();

@@ -6,7 +6,7 @@ import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Space;
@@ -164,7 +164,7 @@ final class LeftGuest {
                             use::map,
                             record.pageBytes(),
                             record.written(),
-                            WorkingSet.EMPTY,
+                            PresenceMap.unknown((int) record.pages()),
                             sealed,
                             kept),
                     new VmmMemory(record.pid(), slices, uffds, backing),

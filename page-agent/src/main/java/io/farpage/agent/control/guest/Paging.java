@@ -5,6 +5,7 @@ import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerStatus;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
@@ -38,6 +39,12 @@ interface Paging {
      * @throws TimeoutException if they have not by then
      */
     PagerEnd await(Duration time) throws InterruptedException, TimeoutException;
+
+    /**
+     * Which pages the homes have, once all pagers have ended and all that the guest has left is there. Not after {@link
+     * #close}.
+     */
+    PresenceMap presence();
 
     /** Makes all pagers probe whether their VMM's address space still exists. */
     void probe() throws InterruptedException;

@@ -15,7 +15,7 @@ import io.farpage.agent.data.pager.page.PageCensus;
 import io.farpage.agent.data.pager.page.PageCensus.Where;
 import io.farpage.agent.data.pager.page.PageTableException;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.coordinator.model.CopyReport;
@@ -55,6 +55,9 @@ final class SlicedPaging implements Paging {
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
     private final boolean isFilledByVmm;
+    private final int pages;
+    /** What the homes have, if the guest's memory is only a part of the space. */
+    private final Optional<PresenceMap> outside;
 
     /** Guarded by itself. */
     private final LocalShares shares;
@@ -75,7 +78,7 @@ final class SlicedPaging implements Paging {
      * @param map the latest map of the space
      * @param pageBytes bytes of a page
      * @param written whether the pages may hold data at their homes
-     * @param workingSet pages to prefetch
+     * @param presence which pages the homes have, and which of them to prefetch
      * @param sealed what seals the pages; empty if the homes may read them
      * @param kept what outlives this process; empty if nothing does
      */
@@ -84,7 +87,7 @@ final class SlicedPaging implements Paging {
             Supplier<SpaceMap> map,
             int pageBytes,
             boolean written,
-            WorkingSet workingSet,
+            PresenceMap presence,
             Optional<SealedSpace> sealed,
             Optional<KeptGuest> kept) {}
 
@@ -101,6 +104,9 @@ final class SlicedPaging implements Paging {
         kept = contents.kept();
         parking = new PagerParking(pagers, kept);
         List<Slice> slices = memory.slices();
+        pages = contents.presence().pages();
+        outside = Optional.of(contents.presence())
+                .filter(_ -> slices.stream().mapToInt(Slice::pages).sum() < pages);
         isFilledByVmm = memory.backing() != null && RamMappings.areFilledByVmm(memory.pid(), slices);
         long min = LocalShares.minLimit(slices.size());
         if (options.localPages() < min) {
@@ -160,12 +166,12 @@ final class SlicedPaging implements Paging {
                             slice.regions(),
                             contents.pageBytes(),
                             contents.written(),
-                            contents.workingSet().slice(slice.firstPage(), slice.pages()),
+                            contents.presence().slice(slice.firstPage(), slice.pages()),
                             backing == null ? Pins.NONE : backing.pins(),
                             seal,
                             kept.map(one -> one.table(index)).orElse(null),
                             isFilledByVmm),
-                    isPart ? new SliceMap(contents.map(), slice) : contents.map(),
+                    new SliceMap(contents.map(), slice),
                     options,
                     writers,
                     ended);
@@ -240,17 +246,19 @@ final class SlicedPaging implements Paging {
     }
 
     private PagerEnd end() {
-        WorkingSet left = WorkingSet.EMPTY;
-        for (SlicePager one : pagers) {
-            left = left.with(one.ended().join().workingSet(), one.slice().firstPage());
-        }
         return new PagerEnd(
                 pagers.stream()
                         .map(one -> one.ended().join().reason())
                         .distinct()
                         .collect(Collectors.joining("; ")),
-                pagers.stream().allMatch(one -> one.ended().join().saved()),
-                left);
+                pagers.stream().allMatch(one -> one.ended().join().saved()));
+    }
+
+    @Override
+    public PresenceMap presence() {
+        PresenceMap map = outside.orElseGet(() -> PresenceMap.zeros(pages));
+        pagers.forEach(one -> one.pager().describe(map, one.slice().firstPage()));
+        return map;
     }
 
     /** Also moves limits to pagers that fault. */

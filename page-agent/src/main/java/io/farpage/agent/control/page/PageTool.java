@@ -8,6 +8,7 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.pool.PagePool;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -66,6 +67,12 @@ public final class PageTool {
      * @throws PageException if the page could not be read
      */
     public byte[] get(SpaceUse space, long page) throws PageException, InterruptedException {
+        requirePage(space, page);
+        return read(space, page);
+    }
+
+    /** As {@link #get}, also of pages behind those of the guest. */
+    byte[] read(SpaceUse space, long page) throws PageException, InterruptedException {
         return run(space, page, null);
     }
 
@@ -76,9 +83,35 @@ public final class PageTool {
      * @throws IllegalArgumentException if the length is not that of a page
      * @throws IndexOutOfBoundsException if the space has no such page
      * @throws PageException if the page could not be written
+     * @throws CoordinatorException if the coordinator could not be told that this node writes; nothing was written
      */
-    public void put(SpaceUse space, long page, byte[] data) throws PageException, InterruptedException {
+    public void put(SpaceUse space, long page, byte[] data)
+            throws PageException, CoordinatorException, InterruptedException {
+        requirePage(space, page);
+        boolean isTold = false;
+        try {
+            space.write();
+            isTold = true;
+        } finally {
+            if (!isTold) {
+                space.close();
+            }
+        }
+        write(space, page, data);
+    }
+
+    /** As {@link #put}, of an exclusive use, also of pages behind those of the guest. */
+    void write(SpaceUse space, long page, byte[] data) throws PageException, InterruptedException {
         run(space, page, data);
+    }
+
+    private static void requirePage(SpaceUse space, long page) {
+        try {
+            space.map().requirePage(page);
+        } catch (IndexOutOfBoundsException e) {
+            space.close();
+            throw e;
+        }
     }
 
     private byte[] run(SpaceUse use, long page, byte @Nullable [] data) throws PageException, InterruptedException {

@@ -33,12 +33,16 @@ final class AttachedSpace {
     private boolean detached;
     private Optional<String> torn = Optional.empty();
     private Optional<String> seal = Optional.empty();
+    private Optional<String> presence;
+    private boolean writes;
 
     /**
+     * @param presence the mark of the presence map that is right until somebody writes
      * @param clock as {@link System#nanoTime}
      * @param since how many documents had been asked for when this agent had attached to the space
      */
-    AttachedSpace(SpaceExtents extents, LongSupplier clock, int since) {
+    AttachedSpace(SpaceExtents extents, Optional<String> presence, LongSupplier clock, int since) {
+        this.presence = presence;
         this.since = since;
         this.extents = extents;
         this.clock = clock;
@@ -112,6 +116,7 @@ final class AttachedSpace {
                 of.space().name(),
                 of.space().id(),
                 of.space().pages(),
+                of.space().storedPages(),
                 of.space().pageSize(),
                 of.extents().stream().map(AttachedSpace::extent).toList(),
                 of.revision());
@@ -253,6 +258,17 @@ final class AttachedSpace {
         cutOff = true;
     }
 
+    /** Starts another use beside one that has not ended. */
+    synchronized void enterBeside() {
+        users++;
+    }
+
+    /** Ends a use that began beside another one, which goes on. */
+    synchronized void exitBeside() {
+        users--;
+        usedAt = clock.getAsLong();
+    }
+
     /** Whether the space must be detached and no transfer of this agent can reach its pages. */
     synchronized boolean isUnused() {
         return leaving && (users == 0 || cutOff);
@@ -279,6 +295,27 @@ final class AttachedSpace {
     /** The exclusive use has left the tags of the pages in a file with this mark. */
     synchronized void seal(String mark) {
         seal = Optional.of(mark);
+    }
+
+    /** The mark of the presence map of an exclusive use, if one is right. */
+    synchronized Optional<String> presence() {
+        return presence;
+    }
+
+    /** The homes have a presence map of this mark, which is right until this agent writes; or none is right. */
+    synchronized void presence(Optional<String> mark) {
+        presence = mark;
+    }
+
+    /** Whether the coordinator knows that this agent may write beside others. */
+    synchronized boolean writes() {
+        return writes;
+    }
+
+    /** The coordinator knows that this agent may write. */
+    synchronized void writing() {
+        writes = true;
+        presence = Optional.empty();
     }
 
     /** The mark of the file with the tags of the pages, if an exclusive use has written one. */

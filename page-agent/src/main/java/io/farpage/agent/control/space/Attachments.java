@@ -3,6 +3,7 @@ package io.farpage.agent.control.space;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.util.Collection;
@@ -98,19 +99,21 @@ final class Attachments {
     Optional<AttachedSpace> adopt(long id, Incarnation earlier) throws CoordinatorException {
         synchronized (gate(id)) {
             requests.adopt(id, earlier);
-            return requests.extents(id).map(this::attachedTo).map(this::putExclusively);
+            return requests.extents(id)
+                    .map(extents -> attachedTo(extents, Optional.empty()))
+                    .map(this::putExclusively);
         }
     }
 
     /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
     private Optional<AttachedSpace> upgrade(AttachedSpace space, Claim claim) throws CoordinatorException {
         if (!space.enterExclusively()) {
-            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when that use has ended"
-                    .formatted(space.name(), space.id()));
+            throw inUse(space);
         }
         boolean done = false;
         try {
-            requests.attach(space.id(), AttachMode.EXCLUSIVE, claim);
+            space.presence(
+                    requests.attach(space.id(), AttachMode.EXCLUSIVE, claim).presence());
             done = true;
             return Optional.of(space);
         } catch (CoordinatorRefusedException e) {
@@ -131,6 +134,15 @@ final class Attachments {
         }
     }
 
+    /** Why a use of a space cannot begin beside another one. */
+    static SpaceInUseException inUse(AttachedSpace space) {
+        return new SpaceInUseException((space.isExclusive()
+                        ? "space '%s' (id %d) is the memory of a guest on this node, or an image is loaded into"
+                                + " it; end that first"
+                        : "space '%s' (id %d) is in use on this node; try again when that use has ended")
+                .formatted(space.name(), space.id()));
+    }
+
     /** The attached space; one that has no use and must be detached is detached first. */
     private Optional<AttachedSpace> known(long id) throws CoordinatorException {
         Optional<AttachedSpace> space = find(id);
@@ -147,8 +159,8 @@ final class Attachments {
         // behind.
         orphans.add(id);
         try {
-            requests.attach(id, mode, claim);
-            return requests.extents(id).map(this::attachedTo);
+            Optional<String> presence = requests.attach(id, mode, claim).presence();
+            return requests.extents(id).map(extents -> attachedTo(extents, presence));
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();
@@ -159,8 +171,21 @@ final class Attachments {
         }
     }
 
-    private AttachedSpace attachedTo(SpaceExtents extents) {
-        return new AttachedSpace(extents, clock, changed.getAsInt());
+    private AttachedSpace attachedTo(SpaceExtents extents, Optional<String> presence) {
+        return new AttachedSpace(extents, presence, clock, changed.getAsInt());
+    }
+
+    /** Says that this node writes to a space that it is attached to, before it does. */
+    void write(AttachedSpace space) throws CoordinatorException {
+        if (space.extents().space().presence().isEmpty() || space.writes()) {
+            return;
+        }
+        synchronized (gate(space.id())) {
+            if (!space.writes() && !space.isExclusive()) {
+                requests.attachToWrite(space.id());
+            }
+            space.writing();
+        }
     }
 
     private void put(AttachedSpace space) {
@@ -185,8 +210,12 @@ final class Attachments {
                 return;
             }
             try {
-                requests.attach(
-                        space.id(), space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED, Claim.PLAIN);
+                if (!space.isExclusive() && space.writes()) {
+                    requests.attachToWrite(space.id());
+                } else {
+                    requests.attach(
+                            space.id(), space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED, Claim.PLAIN);
+                }
             } catch (CoordinatorRefusedException e) {
                 if (e.problem().is(TAKEN_OVER)) {
                     revokeTakenOver(space);
@@ -218,7 +247,7 @@ final class Attachments {
             if (!find(space.id()).equals(Optional.of(space))) {
                 return; // another thread has attached to it again
             }
-            requests.detach(space.id(), space.torn(), space.seal());
+            requests.detach(space.id(), new Detachment(space.torn(), space.seal(), space.presence()));
             space.onDetached();
             attached.remove(space.id(), space);
             detached.accept(space.id());
@@ -236,7 +265,7 @@ final class Attachments {
     void giveUp(long id) throws CoordinatorException {
         synchronized (gate(id)) {
             if (!attached.containsKey(id)) {
-                requests.detach(id, Optional.empty(), Optional.empty());
+                requests.detach(id, Detachment.PLAIN);
             }
         }
     }

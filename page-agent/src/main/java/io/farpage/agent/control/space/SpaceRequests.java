@@ -6,6 +6,8 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attached;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -21,7 +23,8 @@ import java.util.Optional;
 /** What this node asks the coordinator about the spaces that it works with. Thread-safe. */
 class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
-    private static final List<String> UNDERSTOOD = List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word());
+    private static final List<String> UNDERSTOOD =
+            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word());
 
     private final CoordinatorClient coordinator;
     private final String node;
@@ -59,10 +62,17 @@ class SpaceRequests {
     }
 
     /** Attaches this node, or confirms that it is attached. */
-    void attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+    Attachment attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
         AttachRequest request = new AttachRequest(
                 incarnation, mode, claim.force() ? Optional.of(true) : Optional.empty(), Optional.of(UNDERSTOOD));
-        coordinator.attach(Long.toString(id), node, claim.takeover() ? request.withTakeover() : request);
+        return coordinator.attach(Long.toString(id), node, claim.takeover() ? request.withTakeover() : request);
+    }
+
+    /** Confirms that this node is attached beside others, and says that it writes. */
+    void attachToWrite(long id) throws CoordinatorException {
+        AttachRequest request =
+                new AttachRequest(incarnation, AttachMode.SHARED, Optional.empty(), Optional.of(UNDERSTOOD));
+        coordinator.attach(Long.toString(id), node, request.withWrites());
     }
 
     /** Transfers the exclusive attachment of an earlier incarnation of this node to this one. */
@@ -77,15 +87,10 @@ class SpaceRequests {
         return coordinator.extents(Long.toString(id));
     }
 
-    /**
-     * Detaches this node. Nothing happens if the space is gone.
-     *
-     * @param torn why not all pages are at their homes; empty if all are
-     * @param seal the mark of the file with the tags of an encrypted space; empty if there is no newer one
-     */
-    void detach(long id, Optional<String> torn, Optional<String> seal) throws CoordinatorException {
+    /** Detaches this node. Nothing happens if the space is gone. */
+    void detach(long id, Detachment how) throws CoordinatorException {
         try {
-            coordinator.detach(Long.toString(id), node, incarnation, torn, seal);
+            coordinator.detach(Long.toString(id), node, incarnation, how);
         } catch (CoordinatorRefusedException e) {
             if (!e.isNotFound()) {
                 throw e;

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
@@ -11,11 +12,45 @@ import java.util.function.Consumer;
 public final class SpaceUse implements AutoCloseable {
     private final AttachedSpace space;
     private final Spaces spaces;
+    private final boolean isBeside;
     private boolean closed;
 
     SpaceUse(AttachedSpace space, Spaces spaces) {
+        this(space, spaces, false);
+    }
+
+    private SpaceUse(AttachedSpace space, Spaces spaces, boolean isBeside) {
         this.space = space;
         this.spaces = spaces;
+        this.isBeside = isBeside;
+    }
+
+    /** Another use beside this one, to be closed before or after it: the space stays attached until both are. */
+    public SpaceUse another() {
+        space.enterBeside();
+        return new SpaceUse(space, spaces, true);
+    }
+
+    /** The mark of the presence map that is right as long as nobody writes; empty if there is none. */
+    public Optional<String> presence() throws CoordinatorException {
+        return space.isExclusive() ? space.presence() : spaces.presence(space);
+    }
+
+    /**
+     * Says which presence map is right from now on: one that this exclusive use has written, or none, before it writes
+     * to the pages of the guest. The coordinator learns it when the agent detaches.
+     */
+    public void presence(Optional<String> mark) {
+        space.presence(mark);
+    }
+
+    /**
+     * Says that this node writes to the space, before it does.
+     *
+     * @throws CoordinatorException if the coordinator does not know it; nothing must be written then
+     */
+    public void write() throws CoordinatorException {
+        spaces.write(space);
     }
 
     /** The latest map of the space. */
@@ -91,7 +126,11 @@ public final class SpaceUse implements AutoCloseable {
     public void close() {
         if (!closed) {
             closed = true;
-            space.exit();
+            if (isBeside) {
+                space.exitBeside();
+            } else {
+                space.exit();
+            }
             spaces.useEnded();
         }
     }

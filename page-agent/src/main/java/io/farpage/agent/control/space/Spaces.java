@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
@@ -149,6 +150,11 @@ public final class Spaces implements AutoCloseable {
         return known.isPresent() ? OptionalLong.of(known.get().id()) : OptionalLong.empty();
     }
 
+    /** A space by id or name, as the coordinator describes it now; empty if there is none. */
+    public Optional<Space> find(String nameOrId) throws CoordinatorException {
+        return requests.space(nameOrId);
+    }
+
     /**
      * Starts to use a space, and attaches to it first if necessary. Works without the coordinator for a space that is
      * attached already.
@@ -168,8 +174,7 @@ public final class Spaces implements AutoCloseable {
             if (known.isEmpty() || known.get().isUnused()) {
                 known = attachments.share(id).filter(AttachedSpace::enter);
             } else if (known.get().isExclusive()) {
-                throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
-                        .formatted(known.get().name(), id));
+                throw Attachments.inUse(known.get());
             } else {
                 return Optional.empty();
             }
@@ -250,6 +255,16 @@ public final class Spaces implements AutoCloseable {
         int count = changes.incrementAndGet();
         thread.wake();
         return count;
+    }
+
+    Optional<String> presence(AttachedSpace space) throws CoordinatorException {
+        return requests.space(Long.toString(space.id()))
+                .flatMap(Space::presence)
+                .flatMap(Presence::mark);
+    }
+
+    void write(AttachedSpace space) throws CoordinatorException {
+        attachments.write(space);
     }
 
     void useEnded() {

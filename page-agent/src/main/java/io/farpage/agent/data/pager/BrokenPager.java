@@ -1,7 +1,6 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.pager.memory.AddressSpace;
-import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.pager.transfer.Staging;
 import io.farpage.agent.data.pager.transfer.Transfers;
 import io.farpage.linux.uffd.PageFaults;
@@ -89,7 +88,7 @@ final class BrokenPager {
 
     /** How the guest's paging ended. */
     PagerEnd result() {
-        return new PagerEnd(reason, false, WorkingSet.EMPTY);
+        return new PagerEnd(reason, false);
     }
 
     /** Whether the VMM has ended and nothing of the pager is under way. */

@@ -2,29 +2,21 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.pager.evict.Flush;
 import io.farpage.agent.data.pager.memory.AddressSpace;
-import io.farpage.agent.data.pager.page.WorkingSet;
 import io.farpage.agent.data.pager.transfer.Transfers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a pager does once its guest has ended: records the working set, has the {@link Flush} write dirty pages back,
- * and waits for transfers. The shard's thread only, apart from {@link #begin}.
+ * What a pager does once its guest has ended: has the {@link Flush} write dirty pages back, and waits for transfers. The shard's thread only, apart from {@link #begin}.
  */
 final class Ending {
-    /** Pages that one duty cycle examines to record the working set. */
-    private static final int MAX_EXAMINED = 32_768;
-
     private final @Nullable Flush flush;
     private final Transfers transfers;
-    private final WorkingSet.Scan scan;
-    private @Nullable WorkingSet workingSet;
     private volatile @Nullable String reason;
 
     /** @param flush null for memory that is never written back */
     Ending(AddressSpace memory, @Nullable Flush flush) {
         this.flush = flush;
         transfers = memory.context().transfers();
-        scan = new WorkingSet.Scan(memory.table());
     }
 
     /** The guest has ended. Any thread. */
@@ -43,22 +35,14 @@ final class Ending {
 
     /** Runs a duty cycle. Returns how many pages were examined. */
     int doWork() {
-        if (workingSet == null) {
-            int examined = scan.doWork(MAX_EXAMINED);
-            if (scan.isDone()) {
-                workingSet = scan.found();
-            }
-            return examined;
-        }
         return flush == null || flush.isDone() ? 0 : flush.doWork();
     }
 
     /** How the guest's paging ended; null while something is left to do. */
     @Nullable
     PagerEnd result() {
-        WorkingSet found = workingSet;
-        return found == null || (flush != null && !flush.isDone()) || transfers.inUse() > 0
+        return (flush != null && !flush.isDone()) || transfers.inUse() > 0
                 ? null
-                : new PagerEnd(String.valueOf(reason), flush != null && flush.isComplete(), found);
+                : new PagerEnd(String.valueOf(reason), flush != null && flush.isComplete());
     }
 }

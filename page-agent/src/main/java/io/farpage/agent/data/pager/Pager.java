@@ -25,6 +25,7 @@ import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.pager.page.PageCensus;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.pager.repair.Losses;
 import io.farpage.agent.data.pager.repair.Mirrors;
 import io.farpage.agent.data.pager.repair.Repair;
@@ -111,8 +112,9 @@ public final class Pager implements DutyCycle {
         messages = new KernelMessages(memory, guest.kept());
         losses = new Losses(context, table);
         replay = new Replay(table, arrivals);
-        if (guest.workingSet().runs() > 0) {
-            table.want(guest.workingSet());
+        KeptTable kept = guest.kept();
+        boolean isAdopted = kept != null && kept.isAdopted();
+        if (guest.written() && !isAdopted && table.begin(guest.presence())) {
             replay.begin(true);
         }
         GuestFile file = guest.file();
@@ -127,8 +129,7 @@ public final class Pager implements DutyCycle {
             flush = new Flush(memory, writeBack);
         }
         ending = new Ending(memory, flush);
-        KeptTable kept = guest.kept();
-        if (kept != null && kept.isAdopted()) {
+        if (kept != null && isAdopted) {
             kept.wake(guest.uffd(), guest.regions());
         }
     }
@@ -220,6 +221,16 @@ public final class Pager implements DutyCycle {
      */
     public void count(PageCensus census, long first) {
         census.add(table, first);
+    }
+
+    /**
+     * Says which pages the homes have, once the pager has ended and all that its guest has left is there. Any thread,
+     * and not once the pager is closed.
+     *
+     * @param first the page of the map that its first page is
+     */
+    public void describe(PresenceMap map, int first) {
+        table.describe(map, first);
     }
 
     /** Counters and latencies. Any thread. */

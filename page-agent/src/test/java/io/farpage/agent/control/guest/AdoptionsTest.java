@@ -10,6 +10,8 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.control.keeper.Keeper;
 import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.page.PageTool;
+import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Claim;
@@ -139,9 +141,14 @@ final class AdoptionsTest {
         between = new FailingRequests(coordinator.url());
         client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
         spaces = new Spaces(client, "g", SUCCESSOR);
+        LocalNode self =
+                new LocalNode("g", SUCCESSOR, pool, client, LinkKeys.generate("g", SUCCESSOR, Optional.empty()));
+        PageTool pages = new PageTool(self, loop, peer -> link(peer, 0), 1, DEADLINE);
+        loop.shard().doWork();
         guests = new Guests(
-                new LocalNode("g", SUCCESSOR, pool, client, LinkKeys.generate("g", SUCCESSOR, Optional.empty())),
+                self,
                 spaces,
+                new SpacePresence(pages),
                 List.of(loop),
                 this::link,
                 new GuestOptions(

@@ -17,7 +17,7 @@ import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.home.SpaceMap;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
@@ -182,7 +182,7 @@ final class GuestTest {
     }
 
     private static PagerEnd ended(boolean saved) {
-        return new PagerEnd("the VMM has ended", saved, WorkingSet.EMPTY);
+        return new PagerEnd("the VMM has ended", saved);
     }
 
     @Test
@@ -197,7 +197,9 @@ final class GuestTest {
         });
         paging.script.add(() -> ended(true));
         guest.run();
-        assertEquals(List.of("probe", "pagers removed", "working set kept", "space released"), events);
+        assertEquals(
+                List.of("probe", "presence asked for", "pagers removed", "presence map kept", "space released"),
+                events);
         assertEquals("ended", guest.status().state());
         assertEquals("the VMM has ended", guest.status().detail());
         assertEquals(Optional.of(PID), guest.status().pid());
@@ -216,7 +218,7 @@ final class GuestTest {
         assertEquals(
                 "the VMM has ended; what its memory held is not at its homes",
                 guest.status().detail());
-        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
+        assertEquals(List.of("pagers removed", "space released"), events);
     }
 
     @Test
@@ -226,6 +228,7 @@ final class GuestTest {
         paging.script.add(() -> ended(false));
         guest.run();
         assertEquals(Optional.empty(), torn());
+        assertTrue(events.contains("presence map kept"), "the homes have what they had");
     }
 
     @Test
@@ -249,7 +252,7 @@ final class GuestTest {
         });
         guest.run();
         assertEquals(Optional.of("the agent is shutting down while its VMM runs; the VMM will stall"), torn());
-        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
+        assertEquals(List.of("pagers removed", "space released"), events);
     }
 
     @Test
@@ -297,7 +300,7 @@ final class GuestTest {
             throw new TimeoutException();
         });
         guest.run();
-        assertEquals(List.of("probe", "pagers removed", "working set kept"), events);
+        assertEquals(List.of("probe", "pagers removed"), events);
         assertEquals("ended", guest.status().state());
         assertEquals(Optional.of("the agent is shutting down while its VMM runs; the VMM will stall"), torn());
         assertThrows(SpaceInUseException.class, this::use);
@@ -369,7 +372,7 @@ final class GuestTest {
         assertEquals(PID, guest.pid());
         paging.script.add(() -> ended(true));
         guest.run();
-        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
+        assertEquals(List.of("presence asked for", "pagers removed", "presence map kept", "space released"), events);
     }
 
     @Test
@@ -662,6 +665,12 @@ final class GuestTest {
         }
 
         @Override
+        public PresenceMap presence() {
+            events.add("presence asked for");
+            return PresenceMap.unknown(1);
+        }
+
+        @Override
         public void forget() {
             isForgotten = true;
         }
@@ -674,8 +683,8 @@ final class GuestTest {
         }
 
         @Override
-        public void left(SpaceMap map, WorkingSet workingSet) {
-            events.add("working set kept");
+        public void left(SpaceUse use, PresenceMap map) {
+            events.add("presence map kept");
         }
 
         @Override

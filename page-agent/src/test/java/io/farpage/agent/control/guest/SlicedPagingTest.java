@@ -14,7 +14,7 @@ import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -119,7 +119,7 @@ final class SlicedPagingTest {
         }
         return new SlicedPaging(
                 new SlicedPaging.Contents(
-                        "vm", maps, PAGE, false, WorkingSet.EMPTY, Optional.empty(), Optional.empty()),
+                        "vm", maps, PAGE, false, PresenceMap.zeros(PAGES), Optional.empty(), Optional.empty()),
                 new VmmMemory(1, slices, uffds, null),
                 new PagerOptions(PAGES, 1),
                 hosts);

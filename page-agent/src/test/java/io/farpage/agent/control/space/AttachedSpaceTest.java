@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What is passed on of the extents of a space, for the successor of this process. */
@@ -27,7 +28,7 @@ class AttachedSpaceTest {
 
     @Test
     void shouldPassOnTheExtentsBeforeTheUseSeesThem() {
-        AttachedSpace attached = new AttachedSpace(space(10, "b"), () -> 0, 1);
+        AttachedSpace attached = new AttachedSpace(space(10, "b"), Optional.empty(), () -> 0, 1);
         List<String> passed = new ArrayList<>();
         attached.onExtents(now -> passed.add(
                 "%d with %d in use".formatted(now.revision(), attached.extents().revision())));

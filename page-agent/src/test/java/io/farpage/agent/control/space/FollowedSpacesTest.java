@@ -12,6 +12,7 @@ import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
@@ -137,8 +138,14 @@ final class FollowedSpacesTest {
         }
 
         @Override
-        void attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+        Attachment attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
             record("attach %d %s".formatted(id, mode));
+            return new Attachment(id, node(), incarnation(), mode, 1);
+        }
+
+        @Override
+        void attachToWrite(long id) throws CoordinatorException {
+            record("attach %d to write".formatted(id));
         }
 
         @Override
@@ -153,7 +160,7 @@ final class FollowedSpacesTest {
         }
 
         @Override
-        void detach(long id, Optional<String> torn, Optional<String> seal) throws CoordinatorException {
+        void detach(long id, Detachment how) throws CoordinatorException {
             record("detach " + id);
         }
 

@@ -10,7 +10,7 @@ import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -90,7 +90,7 @@ public final class PagerParts implements AutoCloseable {
                 List.of(),
                 layout.pageBytes(),
                 true,
-                WorkingSet.EMPTY,
+                PresenceMap.unknown((int) map.pages()),
                 Pins.NONE,
                 null,
                 null,

@@ -49,7 +49,11 @@ public final class SpaceOperations {
             .summary("Make a space and allocate all its extents, or nothing")
             .with(new HeaderParameter(
                     Operation.IDEMPOTENCY_KEY,
-                    "drawn for this request; the same request with it again answers the same space"));
+                    "drawn for this request; the same request with it again answers the same space"))
+            .with(new QueryParameter(
+                    "presence",
+                    false,
+                    "true: with a map of the pages that its homes have, so that pages of zeros are not fetched"));
 
     public static final Operation<Void, Space> SHOW =
             get(SPACE, READ, Space.class).summary("A space by id or name");
@@ -85,7 +89,9 @@ public final class SpaceOperations {
                             "seal",
                             false,
                             "of an encrypted space: the mark of the file that the agent has left the tags"
-                                    + " in, 32 hex digits"));
+                                    + " in, 32 hex digits"),
+                    new QueryParameter(
+                            "presence", false, "the mark of the presence map that the agent has left, 32 hex digits"));
 
     public static final Operation<DropRequest, SpaceExtents> DROP = post(
                     ATTACHMENT + "/drops", ATTACHED_NODE, "space.drop")

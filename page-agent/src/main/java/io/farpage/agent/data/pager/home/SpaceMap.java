@@ -11,6 +11,9 @@ public final class SpaceMap {
     private final long id;
     private final boolean[] lost;
     private final long pages;
+    /** With the pages behind those of the guest. */
+    private final long storedPages;
+
     private final int pageSize;
     private final long[] firstPage;
     private final String[] node;
@@ -86,18 +89,27 @@ public final class SpaceMap {
         }
     }
 
+    /** Makes the map of a space that has the pages of its guest alone. */
+    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents, long revision) {
+        this(name, id, pages, pages, pageSize, extents, revision);
+    }
+
     /**
      * @param id the coordinator's id of the space
+     * @param pages of the guest
+     * @param storedPages that the extents have: those of the guest, and behind them what agents keep of the space
      * @param pageSize bytes of a page
      * @param extents in the order of their pages
      * @param revision higher for a later map of the same space
      * @throws IllegalArgumentException if the extents leave a gap or overlap
      */
-    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents, long revision) {
-        requireAll(name, pages, extents);
+    public SpaceMap(
+            String name, long id, long pages, long storedPages, int pageSize, List<Extent> extents, long revision) {
+        requireAll(name, storedPages, extents);
         this.name = name;
         this.id = id;
         this.pages = pages;
+        this.storedPages = storedPages;
         this.pageSize = pageSize;
         lost = new boolean[extents.size()];
         for (int i = 0; i < lost.length; i++) {
@@ -144,6 +156,7 @@ public final class SpaceMap {
         name = whole.name;
         id = whole.id;
         pages = count;
+        storedPages = count;
         pageSize = whole.pageSize;
         lost = Arrays.copyOfRange(whole.lost, first, end);
         node = Arrays.copyOfRange(whole.node, first, end);
@@ -186,6 +199,7 @@ public final class SpaceMap {
         name = whole.name;
         id = whole.id;
         pages = whole.pages;
+        storedPages = whole.storedPages;
         pageSize = whole.pageSize;
         lost = new boolean[whole.lost.length];
         Arrays.fill(lost, true);
@@ -221,9 +235,19 @@ public final class SpaceMap {
         return lost[extent];
     }
 
-    /** Number of pages. */
+    /** Number of pages of the guest. */
     public long pages() {
         return pages;
+    }
+
+    /** Number of pages with those behind the guest's. */
+    public long storedPages() {
+        return storedPages;
+    }
+
+    /** The pages of the guest alone. */
+    public SpaceMap ofGuest() {
+        return pages == storedPages ? this : slice(0, pages);
     }
 
     /** Bytes of a page. */
@@ -232,15 +256,12 @@ public final class SpaceMap {
     }
 
     /**
-     * The extent that holds {@code page}.
+     * The extent that holds {@code page}, of the guest or behind it.
      *
      * @throws IndexOutOfBoundsException naming the page and the range
      */
     public int extent(long page) {
-        if (page < 0 || page >= pages) {
-            throw new IndexOutOfBoundsException(
-                    "page " + page + " is not within 0.." + (pages - 1) + " of space " + name);
-        }
+        requirePage(page, storedPages);
         int low = 0;
         int high = firstPage.length - 1;
         while (low < high) {
@@ -252,6 +273,22 @@ public final class SpaceMap {
             }
         }
         return low;
+    }
+
+    /**
+     * Checks that the guest has a page.
+     *
+     * @throws IndexOutOfBoundsException naming the page and the range
+     */
+    public void requirePage(long page) {
+        requirePage(page, pages);
+    }
+
+    private void requirePage(long page, long end) {
+        if (page < 0 || page >= end) {
+            throw new IndexOutOfBoundsException(
+                    "page " + page + " is not within 0.." + (end - 1) + " of space " + name);
+        }
     }
 
     /** Number of extents. */

@@ -2,7 +2,7 @@ package io.farpage.agent.data.pager.memory;
 
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.KeptTable;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param regions where the memory is
  * @param pageBytes bytes of a page: 4096 or 2097152
  * @param written whether the pages may hold data at their homes, rather than all being zeros
- * @param workingSet pages to prefetch
+ * @param presence which pages they have then, and which of them to prefetch; not used if the table was adopted
  * @param pins knows what may write to the memory past its write protection
  * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@code Pager.close}
  * @param kept what outlives this process; null if nothing does
@@ -32,7 +32,7 @@ public record PagedGuest(
         List<GuestRegion> regions,
         int pageBytes,
         boolean written,
-        WorkingSet workingSet,
+        PresenceMap presence,
         Pins pins,
         @Nullable PageSeal seal,
         @Nullable KeptTable kept,

@@ -457,15 +457,49 @@ public final class PageTable {
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
 
-    /** Marks pages as wanted that are at their homes alone. */
-    public void want(WorkingSet set) {
-        for (int run = 0; run < set.runs(); run++) {
-            int end = Math.min(pages, set.first(run) + set.count(run));
-            for (int page = set.first(run); page < end; page++) {
-                if (state(page) == REMOTE) {
-                    set(page, WANTED);
-                }
+    /**
+     * Begins with the pages that the homes have: the others are zeros, and those that are wanted and at their homes
+     * alone are marked. Pages that were marked as {@link #neverWritten} before must not be zeros in the map.
+     *
+     * @return whether a page is wanted
+     */
+    public boolean begin(PresenceMap presence) {
+        boolean isAnyWanted = false;
+        int end;
+        for (int page = 0; page < pages; page = end) {
+            end = presence.endOfRun(page);
+            switch (presence.get(page)) {
+                case PresenceMap.ZERO -> neverWritten(page, end - page);
+                case PresenceMap.WANTED -> isAnyWanted |= want(page, end);
+                default -> {}
             }
+        }
+        return isAnyWanted;
+    }
+
+    private boolean want(int first, int end) {
+        boolean isAny = false;
+        for (int page = first; page < end; page++) {
+            if (state(page) == REMOTE) {
+                set(page, WANTED);
+                isAny = true;
+            }
+        }
+        return isAny;
+    }
+
+    /**
+     * What the homes have once all that the guest has left is there: a page that was resident, or wanted, is wanted by
+     * the next guest. Any thread, after the last change of an entry.
+     *
+     * @param first page of the map that is this table's first
+     */
+    public void describe(PresenceMap map, int first) {
+        for (int page = 0; page < pages; page++) {
+            int entry = Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
+            boolean isWanted = (entry & RESIDENT) != 0 || wanted(entry) != 0;
+            boolean isPresent = (entry & HAS_REMOTE_COPY) != 0;
+            map.set(first + page, !isPresent ? PresenceMap.ZERO : isWanted ? PresenceMap.WANTED : PresenceMap.PRESENT);
         }
     }
 

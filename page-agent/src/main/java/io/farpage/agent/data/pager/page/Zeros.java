@@ -15,6 +15,11 @@ public final class Zeros {
         return PAGE;
     }
 
+    /** Whether up to a page of bytes are all zeros. */
+    public static boolean are(MemorySegment bytes) {
+        return bytes.mismatch(PAGE.asSlice(0, bytes.byteSize())) < 0;
+    }
+
     public static long address() {
         return PAGE.address();
     }

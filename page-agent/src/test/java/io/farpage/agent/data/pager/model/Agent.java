@@ -8,7 +8,7 @@ import io.farpage.agent.data.pager.model.Step.Kind;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.Shard;
@@ -118,9 +118,10 @@ final class Agent {
     /**
      * Serves a guest that has just started.
      *
-     * @param written whether its homes have pages
+     * @param presence which pages its homes have
      */
-    void serve(boolean written, WorkingSet workingSet) {
+    void serve(PresenceMap presence) {
+        boolean written = presence.isAnyPresent();
         kept = setup.has(Feature.KEPT)
                 ? new Kept(
                         written,
@@ -129,18 +130,18 @@ final class Agent {
                         Arena.ofAuto().allocate(LAYOUTS_BYTES, 8))
                 : null;
         limit = setup.limit();
-        begin(written, workingSet, kept == null ? null : kept.table());
+        begin(written, presence, kept == null ? null : kept.table());
     }
 
     /** Serves the next guest, whose pages are at the homes of the one that has ended. */
-    void serveNext(WorkingSet workingSet) {
+    void serveNext(PresenceMap presence) {
         shard.submit(new ShardCommand.RemoveCycle(cycle));
         shard.submit(new ShardCommand.Run(pager()::close));
         ended = null;
-        serve(true, workingSet);
+        serve(presence);
     }
 
-    private void begin(boolean written, WorkingSet workingSet, @Nullable KeptTable table) {
+    private void begin(boolean written, PresenceMap presence, @Nullable KeptTable table) {
         SimulatedKernel kernel = world.kernel();
         SimulatedCoordinator coordinator = world.coordinator;
         Pager begun = new Pager(
@@ -151,7 +152,7 @@ final class Agent {
                         regions(),
                         setup.pageBytes(),
                         written,
-                        workingSet,
+                        presence,
                         world.pins,
                         world.seal == null ? null : world.seal.begin(),
                         table,
@@ -276,7 +277,7 @@ final class Agent {
                 refuse(table.obstacle(setup.pages(), setup.pageBytes(), left.written()));
                 refuse(table.adopt(regions(), setup.pageBytes(), world.kernel().memory(), left.written()));
                 boolean wasParked = pager().isParked();
-                begin(left.written(), WorkingSet.EMPTY, table);
+                begin(left.written(), PresenceMap.unknown(setup.pages()), table);
                 if (wasParked) {
                     pager().park(parkedLimit);
                 }

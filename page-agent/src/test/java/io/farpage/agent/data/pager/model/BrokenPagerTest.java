@@ -13,7 +13,7 @@ import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
@@ -62,7 +62,7 @@ class BrokenPagerTest {
                         List.of(new GuestRegion(BASE, (long) PAGES * Memory.PAGE, 0)),
                         Memory.PAGE,
                         true,
-                        WorkingSet.EMPTY,
+                        PresenceMap.unknown(PAGES),
                         Pins.NONE,
                         null,
                         null,

@@ -34,5 +34,7 @@ enum Feature {
      * The kernel has memory for half as many pages as may be resident. All of them can be evicted: no home is lost or
      * silent.
      */
-    SCARCE_MEMORY
+    SCARCE_MEMORY,
+    /** A guest knows which pages the homes have since the one before it ended; without this it fetches zeros, too. */
+    PRESENCE
 }

@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
@@ -41,12 +41,13 @@ final class Invariants {
     private final long[] partGivenUp;
 
     private long steps;
-    private WorkingSet workingSet = WorkingSet.EMPTY;
+    private PresenceMap presence;
 
     Invariants(World world) {
         this.world = world;
         this.partGivenUp = new long[world.setup.pages()];
         Arrays.fill(partGivenUp, NEVER);
+        presence = PresenceMap.unknown(world.setup.pages());
     }
 
     /**
@@ -62,9 +63,9 @@ final class Invariants {
         return steps;
     }
 
-    /** Pages that were resident when the latest guest ended. */
-    WorkingSet workingSet() {
-        return workingSet;
+    /** What the homes have since the latest guest ended, as its pager says. */
+    PresenceMap presence() {
+        return presence;
     }
 
     /**
@@ -231,6 +232,23 @@ final class Invariants {
             throw new AssertionError(
                     "staging frames were lost: those of " + free + " of " + world.setup.frames() + " pages are free");
         }
-        workingSet = end.workingSet();
+        presence = presence(end);
+    }
+
+    private PresenceMap presence(PagerEnd end) {
+        PresenceMap found = PresenceMap.unknown(world.setup.pages());
+        if (!end.saved() && !world.isPrivate()) {
+            return found;
+        }
+        world.agent.pager().describe(found, 0);
+        for (int page = 0; page < world.setup.pages(); page++) {
+            for (long atHome : world.homes(page)) {
+                if (found.get(page) == PresenceMap.ZERO && atHome != 0) {
+                    throw new AssertionError("page " + page + " is zeros in the presence map, and a home has version "
+                            + atHome + " of it");
+                }
+            }
+        }
+        return world.seal == null && world.setup.has(Feature.PRESENCE) ? found : found.asWishes();
     }
 }

@@ -10,7 +10,7 @@ import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
@@ -67,7 +67,7 @@ class LyingHomeTest {
                         List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
                         Memory.PAGE,
                         true,
-                        WorkingSet.EMPTY,
+                        PresenceMap.unknown(PAGES),
                         Pins.NONE,
                         seal.begin(),
                         null,

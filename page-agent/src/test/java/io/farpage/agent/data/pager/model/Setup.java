@@ -82,6 +82,7 @@ record Setup(
             if (!features.contains(Feature.PRIVATE) && !features.contains(Feature.SEALED)) {
                 oneIn(2, Feature.KEPT, random, features);
             }
+            oneIn(2, Feature.PRESENCE, random, features);
         }
         return random(random, features);
     }

@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.model.Step.Kind;
-import io.farpage.agent.data.pager.page.WorkingSet;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.SilenceClock;
 import io.farpage.pool.PagePool;
 import java.util.List;
@@ -69,7 +69,7 @@ final class World {
         guest = start(newTruth());
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
-        agent.serve(isPrivate(), WorkingSet.EMPTY);
+        agent.serve(isPrivate() ? PresenceMap.unknown(setup.pages()) : PresenceMap.zeros(setup.pages()));
         isQuiescing = true;
         quiescence.connect();
         isQuiescing = false;
@@ -309,7 +309,7 @@ final class World {
         if (setup.has(Feature.JOINING)) {
             coordinator.reattach();
         }
-        agent.serveNext(invariants.workingSet());
+        agent.serveNext(invariants.presence());
     }
 
     /** What the home of a page has, the first of several; of an encrypted space, what the agent finds in it. */

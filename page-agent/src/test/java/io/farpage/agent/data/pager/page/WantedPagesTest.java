@@ -50,15 +50,14 @@ final class WantedPagesTest {
     }
 
     @Test
-    void shouldMarkOnlyPagesOfTheWorkingSetThatAreAtTheirHomes() {
-        PageTable before = new PageTable(PAGES, false);
-        PageStates.set(before, 10, 5, PageTable.DIRTY);
-        PageStates.set(before, 100, 2, PageTable.DIRTY);
-        WorkingSet.Scan scan = new WorkingSet.Scan(before);
-        scan.doWork(PAGES);
+    void shouldMarkOnlyWantedPagesThatAreAtTheirHomes() {
+        PresenceMap presence = PresenceMap.unknown(PAGES);
+        for (int page : List.of(10, 11, 12, 13, 14, 100, 101)) {
+            presence.set(page, PresenceMap.WANTED);
+        }
         PageTable table = new PageTable(PAGES, true);
         table.neverWritten(12, 1);
-        table.want(scan.found());
+        assertTrue(table.begin(presence));
         assertEquals(List.of(10, 11, 13, 14, 100, 101), wanted(table));
     }
 

@@ -54,7 +54,7 @@ class SpaceImageTest {
                 assertArrayEquals(expected, Arrays.copyOfRange(saved, page * 4096, (page + 1) * 4096));
             }
             for (int page = 0; page < PAGES; page++) {
-                cluster.agent("b")
+                cluster.agent("a")
                         .putPage("image", page, Pages.of(8, page, 4096))
                         .expect(204);
             }
@@ -120,6 +120,40 @@ class SpaceImageTest {
             guests.awaitEnded("again");
         } finally {
             guests.drop("again");
+        }
+    }
+
+    /** The map of present pages is with the pages, so any node knows what the last guest had. */
+    @NeedsUserfaultfd
+    @Test
+    void shouldFetchOnAnotherNodeWhatTheLastGuestHadAndNoPageOfZeros(Cluster cluster) {
+        Guests first = new Guests(cluster, "a", "b");
+        Path socket = directory.resolve("socket");
+        first.attach("moved", socket, PAGES * 4096L, 1 << 20);
+        Guests next = new Guests(cluster, "b", "b");
+        try {
+            try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {
+                for (int page = 0; page < 200; page += 2) {
+                    ram.write(page, Pages.of(9, page, 4096));
+                }
+            }
+            first.awaitEnded("moved");
+            next.attach("moved", directory.resolve("next"), PAGES * 4096L, 4 << 20);
+            try (PagedRam ram = PagedRam.handOver(directory.resolve("next"), PAGES)) {
+                await("100 pages there before any was asked for", Deadlines.SHORT)
+                        .until(
+                                () -> next.status("moved"),
+                                status -> status.get("residentPages").asInt() == 100);
+                for (int page = 0; page < PAGES; page++) {
+                    byte[] expected = page < 200 && page % 2 == 0 ? Pages.of(9, page, 4096) : new byte[4096];
+                    assertArrayEquals(expected, ram.read(page));
+                }
+                JsonNode status = next.status("moved");
+                assertEquals(0, status.get("fetchedFaults").asInt(), status.toString());
+            }
+            next.awaitEnded("moved");
+        } finally {
+            next.drop("moved");
         }
     }
 

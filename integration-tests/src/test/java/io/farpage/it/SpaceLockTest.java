@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Space;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
@@ -93,6 +94,7 @@ class SpaceLockTest {
         guests.attach("doomed", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
         Path go = directory.resolve("go");
         long home = free("b");
+        long pages = cluster.client().space("doomed").map(Space::storedPages).orElseThrow();
         try (ChildJvm process = ChildJvm.launch(
                 "shared-ram",
                 program.preloaded(SharedRam.QEMUS_NAME, PAGES, "rounds", "wait", "kept"),
@@ -106,7 +108,7 @@ class SpaceLockTest {
                     .send("DELETE", "/api/v1/spaces/" + id + "?force=true", "", new byte[0])
                     .expect(204);
             await("the space is gone and its room zeroed", Deadlines.LONG)
-                    .until(() -> cluster.client().space(id).isEmpty() && free("b") == home + (long) PAGES * PAGE);
+                    .until(() -> cluster.client().space(id).isEmpty() && free("b") == home + pages * PAGE);
             // The same name again, with fewer pages than the guest has.
             cluster.makeSpace("doomed", 8, PAGE, "b");
             byte[] other = new byte[PAGE];

@@ -15,6 +15,7 @@ import io.javalin.http.Context;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 
 /** The routes for the whole memory of a space. */
@@ -103,7 +104,11 @@ public final class ImageApi {
 
     private void loadOne(Context ctx) throws InterruptedException {
         try {
-            image.load(AgentApi.use(ctx, this::exclusively), Requests.stream(ctx));
+            long length = ctx.req().getContentLengthLong();
+            image.load(
+                    AgentApi.use(ctx, this::exclusively),
+                    Requests.stream(ctx),
+                    length < 0 ? OptionalLong.empty() : OptionalLong.of(length));
         } catch (PageException e) {
             throw new ProblemException(502, "home-unreachable", String.valueOf(e.getMessage()));
         } catch (IOException e) {

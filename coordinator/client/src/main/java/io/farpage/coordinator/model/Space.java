@@ -288,6 +288,8 @@ public record Space(
         if (copies() > 1) {
             lines.add("  homes of each extent: %d".formatted(copies()));
         }
+        presence.ifPresent(map -> lines.add("  presence map: %d pages, %s"
+                .formatted(map.pages(), map.mark().isPresent() ? "up to date" : "not up to date")));
         lines.add(encryption.map(this::describe).orElse("  not encrypted"));
         return String.join(System.lineSeparator(), lines);
     }

@@ -164,7 +164,7 @@ final class LeftGuest {
                             use::map,
                             record.pageBytes(),
                             record.written(),
-                            PresenceMap.unknown((int) record.pages()),
+                            PresenceMap.unknown(record.pages()),
                             sealed,
                             kept),
                     new VmmMemory(record.pid(), slices, uffds, backing),

@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -73,13 +74,33 @@ public final class SpaceImage {
      * written where the homes have zeros.
      *
      * @param use of the space, exclusive; closed at the end
-     * @throws PageException if a page could not be written; the space is torn then
+     * @param length of {@code from}, if it is known
+     * @throws PageException if a page could not be written; the space is torn if others were
      * @throws IOException if {@code from} does not have exactly as many bytes; the space is torn if some were written
      */
-    public void load(SpaceUse use, InputStream from) throws IOException, PageException, InterruptedException {
+    public void load(SpaceUse use, InputStream from, OptionalLong length)
+            throws IOException, PageException, InterruptedException {
         try (use) {
+            SpaceMap map = use.map();
+            long bytes = map.pages() * map.pageSize();
+            if (length.orElse(bytes) < bytes) {
+                throw tooShort(map, length.getAsLong() / map.pageSize());
+            }
+            if (length.orElse(bytes) > bytes) {
+                throw tooLong(map);
+            }
             new Loading(use, presence.read(use)).run(from);
         }
+    }
+
+    private static IOException tooShort(SpaceMap map, long page) {
+        return new EOFException("the file ends in page %d; space '%s' has %d pages of %d bytes"
+                .formatted(page, map.name(), map.pages(), map.pageSize()));
+    }
+
+    private static IOException tooLong(SpaceMap map) {
+        return new IOException("the file is longer than space '%s', which has %d pages of %d bytes"
+                .formatted(map.name(), map.pages(), map.pageSize()));
     }
 
     /** One load of a space. */
@@ -102,7 +123,6 @@ public final class SpaceImage {
         void run(InputStream from) throws IOException, PageException, InterruptedException {
             String failure = "its agent failed";
             try (ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
-                use.presence(Optional.empty());
                 for (long first = 0; first < map.pages(); first += window(map)) {
                     List<Future<byte[]>> window = new ArrayList<>();
                     for (long page = first; page < Math.min(map.pages(), first + window(map)); page++) {
@@ -113,8 +133,7 @@ public final class SpaceImage {
                     }
                 }
                 if (from.read() >= 0) {
-                    throw new IOException("the file is longer than space '%s', which has %d pages of %d bytes"
-                            .formatted(map.name(), map.pages(), map.pageSize()));
+                    throw tooLong(map);
                 }
                 failure = "";
             } catch (IOException | PageException e) {
@@ -125,14 +144,15 @@ public final class SpaceImage {
                     use.tear("an image was loaded only in part: " + failure);
                 }
             }
-            after.flatMap(now -> presence.write(use, now)).ifPresent(mark -> use.presence(Optional.of(mark)));
+            if (hasWritten) {
+                use.presence(after.flatMap(now -> presence.write(use, now)));
+            }
         }
 
         private byte[] read(InputStream from, long page) throws IOException {
             byte[] data = from.readNBytes(map.pageSize());
             if (data.length < map.pageSize()) {
-                throw new EOFException("the file ends in page %d; space '%s' has %d pages of %d bytes"
-                        .formatted(page, map.name(), map.pages(), map.pageSize()));
+                throw tooShort(map, page);
             }
             return data;
         }
@@ -144,6 +164,7 @@ public final class SpaceImage {
             }
             if (!zeros || !isZeros(before, page)) {
                 hasWritten = true;
+                use.presence(Optional.empty());
                 window.add(workers.submit(() -> {
                     pages.write(use.another(), page, data);
                     return data;

@@ -33,6 +33,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -42,6 +43,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -216,7 +218,7 @@ class SpacePresenceTest {
     }
 
     private void load(byte[] memory) throws Exception {
-        image.load(exclusively(), new ByteArrayInputStream(memory));
+        image.load(exclusively(), new ByteArrayInputStream(memory), OptionalLong.empty());
         spaces.detachAll();
     }
 
@@ -276,14 +278,15 @@ class SpacePresenceTest {
     void shouldTearTheSpaceWhenOnlyAPartOfAnImageCame() throws Exception {
         SpaceUse use = exclusively();
         byte[] part = Arrays.copyOf(memory(0, 1, 2), 3 * PAGE + 1);
-        assertThrows(EOFException.class, () -> image.load(use, new ByteArrayInputStream(part)));
+        assertThrows(EOFException.class, () -> image.load(use, new ByteArrayInputStream(part), OptionalLong.empty()));
         spaces.detachAll();
         Space torn = coordinator.client().space("vm").orElseThrow();
         assertTrue(torn.torn().orElseThrow().reason().contains("only in part"), torn::describe);
         assertEquals(Optional.empty(), mark());
         image.load(
                 spaces.useExclusively(space, new Claim(true, false)).orElseThrow(),
-                new ByteArrayInputStream(memory(7)));
+                new ByteArrayInputStream(memory(7)),
+                OptionalLong.of(PAGES * (long) PAGE));
         spaces.detachAll();
         assertEquals(
                 Optional.empty(), coordinator.client().space("vm").orElseThrow().torn());
@@ -293,10 +296,27 @@ class SpacePresenceTest {
     @Test
     void shouldNotTearASpaceToWhichNothingWasWritten() throws Exception {
         SpaceUse use = exclusively();
-        assertThrows(EOFException.class, () -> image.load(use, new ByteArrayInputStream(new byte[PAGE + 1])));
+        assertThrows(
+                EOFException.class,
+                () -> image.load(use, new ByteArrayInputStream(new byte[PAGE + 1]), OptionalLong.empty()));
         spaces.detachAll();
         assertEquals(
                 Optional.empty(), coordinator.client().space("vm").orElseThrow().torn());
+        assertEquals(Optional.of(Presence.ZEROS), mark(), "the map is still right");
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 1})
+    void shouldWriteNothingOfAnImageWhoseLengthDoesNotFit(long more) throws Exception {
+        load(memory(3));
+        SpaceUse use = exclusively();
+        assertThrows(
+                IOException.class,
+                () -> image.load(
+                        use, new ByteArrayInputStream(memory(4)), OptionalLong.of(PAGES * (long) PAGE + more)));
+        spaces.detachAll();
+        assertTrue(mark().isPresent());
+        assertArrayEquals(memory(3), save());
     }
 
     @Test

@@ -225,8 +225,9 @@ class ArchitectureTest {
                 "PagerOptions",
                 "PagerStatus",
                 "Pins",
+                "PresenceMap",
                 "SpaceMap",
-                "WorkingSet");
+                "Zeros");
         noClasses()
                 .that()
                 .resideOutsideOfPackage("io.farpage.agent.data.pager..")

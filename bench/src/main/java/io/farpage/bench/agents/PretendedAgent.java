@@ -204,7 +204,8 @@ final class PretendedAgent implements AutoCloseable {
                     SPACE_ALLOWED,
                     SPACE_CREATED,
                     SPACE_TORN,
-                    SPACE_SEALED -> hostingStale.set(true);
+                    SPACE_SEALED,
+                    SNAPSHOT_MADE -> hostingStale.set(true);
             case ATTACHMENTS_CHANGED, RELEASES_PENDING, FENCES_CHANGED -> {
                 if (isThis(event.node())) {
                     hostingStale.set(true);

@@ -18,6 +18,7 @@ import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Repairs;
+import io.farpage.coordinator.cluster.Snapshots;
 import io.farpage.coordinator.cluster.SpaceRepairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
@@ -44,6 +45,7 @@ public final class Api {
     private final Membership membership;
     private final Links links;
     private final Spaces spaces;
+    private final Snapshots snapshots;
     private final Attachments attachments;
     private final Drops drops;
     private final Repairs repairs;
@@ -73,6 +75,7 @@ public final class Api {
         this.membership = membership;
         this.links = new Links(ledger);
         this.spaces = memory.spaces();
+        this.snapshots = new Snapshots(ledger, time);
         this.attachments = new Attachments(ledger, time);
         this.drops = new Drops(ledger);
         this.repairs = memory.repairs();
@@ -97,7 +100,7 @@ public final class Api {
         routes.addAll(new NodeRoutes(membership, links, hosting, new Attaching(ledger, grants), keys).routes());
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, spaces, heat, figures).routes());
-        routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());
+        routes.addAll(new SpaceRoutes(spaces, snapshots, attachments, drops, heat, hosting, control).routes());
         routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(new CopyRoutes(membership, links, copies, spaceRepairs).routes());
         routes.addAll(certificates.routes());

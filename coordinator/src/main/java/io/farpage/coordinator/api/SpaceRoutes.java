@@ -6,6 +6,7 @@ import io.farpage.coordinator.cluster.Drops;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.NodesTag;
+import io.farpage.coordinator.cluster.Snapshots;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
@@ -56,9 +57,17 @@ final class SpaceRoutes {
     private final Hosting hosting;
     private final AccessControl control;
     private final Drops drops;
+    private final Snapshots snapshots;
 
     SpaceRoutes(
-            Spaces spaces, Attachments attachments, Drops drops, Heat heat, Hosting hosting, AccessControl control) {
+            Spaces spaces,
+            Snapshots snapshots,
+            Attachments attachments,
+            Drops drops,
+            Heat heat,
+            Hosting hosting,
+            AccessControl control) {
+        this.snapshots = snapshots;
         this.drops = drops;
         this.spaces = spaces;
         this.attachments = attachments;
@@ -71,6 +80,8 @@ final class SpaceRoutes {
         return List.of(
                 Route.answering(SpaceOperations.LIST, ctx -> spaces.all()),
                 Route.answering(SpaceOperations.CREATE, this::create),
+                Route.answering(SpaceOperations.MAKE_SNAPSHOT, ctx -> snapshots.make(id(ctx))),
+                Route.answering(SpaceOperations.MAKE_CLONE, this::makeClone),
                 Route.answering(SpaceOperations.SHOW, ctx -> spaces.require(id(ctx))),
                 new Route(SpaceOperations.DELETE, this::delete),
                 Route.answering(SpaceOperations.ALLOWED, this::allowed),
@@ -92,6 +103,13 @@ final class SpaceRoutes {
         RequestAudit.note(ctx, "space", space.name());
         RequestAudit.note(ctx, "id", space.id());
         return space;
+    }
+
+    private Space makeClone(Context ctx) throws IOException {
+        Space made = snapshots.makeClone(id(ctx), Requests.body(ctx, SpaceOperations.MAKE_CLONE, SHORT_BODY), key(ctx));
+        RequestAudit.note(ctx, "space", made.name());
+        RequestAudit.note(ctx, "id", made.id());
+        return made;
     }
 
     private void delete(Context ctx) {

@@ -72,6 +72,7 @@ public final class Attachments {
             draft.requireNode(node, request.incarnation());
             Space space = requireKept(draft, idOrName);
             checkUnderstood(space, node, request);
+            Snapshots.checkAttach(space, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             if (request.adopts().isPresent()) {
                 return Succession.adopted(draft, space, node, request);
@@ -342,10 +343,14 @@ public final class Attachments {
     private void tear(Draft draft, Attachment attachment, String reason) {
         if (attachment.mode() == AttachMode.EXCLUSIVE) {
             String key = Keys.id(attachment.space());
-            draft.spaces.find(key).filter(space -> space.torn().isEmpty()).ifPresent(space -> {
-                draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
-                draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
-            });
+            // Nothing of the guest of a clone is at a home.
+            draft.spaces
+                    .find(key)
+                    .filter(space -> space.torn().isEmpty() && space.base().isEmpty())
+                    .ifPresent(space -> {
+                        draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
+                        draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
+                    });
         }
     }
 

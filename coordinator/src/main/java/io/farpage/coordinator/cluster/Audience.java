@@ -42,6 +42,7 @@ record Audience(boolean everyone, Set<String> nodes, Optional<String> about) {
                     SPACE_TORN,
                     SPACE_SEALED,
                     SPACE_ALLOWED,
+                    SNAPSHOT_MADE,
                     SPACE_TAKEN_OVER,
                     EXTENTS_LOST,
                     EXTENTS_REPAIRED,

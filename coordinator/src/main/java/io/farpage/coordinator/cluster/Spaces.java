@@ -83,11 +83,7 @@ public final class Spaces {
             if (earlier.isPresent()) {
                 return earlier.get();
             }
-            if (draft.spaces.values().stream().anyMatch(space -> space.name().equals(request.name()))) {
-                throw ProblemException.conflict(
-                        "name-taken",
-                        "a space named '%s' exists; choose another name or delete it".formatted(request.name()));
-            }
+            checkName(draft, request.name());
             int pageSize = request.pageSize().orElse(4096);
             List<FreeSpace> rooms = rooms(draft, request);
             int copies = request.replicas().orElse(1);
@@ -116,8 +112,15 @@ public final class Spaces {
         });
     }
 
+    static void checkName(Draft draft, String name) {
+        if (draft.spaces.values().stream().anyMatch(space -> space.name().equals(name))) {
+            throw ProblemException.conflict(
+                    "name-taken", "a space named '%s' exists; choose another name or delete it".formatted(name));
+        }
+    }
+
     /** The space that a request has made already, if it exists. */
-    private static Optional<Space> madeBefore(Draft draft, Creation now) {
+    static Optional<Space> madeBefore(Draft draft, Creation now) {
         Optional<Space> known = draft.spaces.values().stream()
                 .filter(space -> space.creation().map(Creation::key).equals(Optional.of(now.key())))
                 .findFirst();
@@ -241,6 +244,7 @@ public final class Spaces {
     public void delete(String idOrName, boolean force) {
         Space deleted = ledger.change(draft -> {
             Space space = draft.requireSpace(idOrName);
+            Snapshots.checkNoClones(draft, space);
             draft.spaces.put(Keys.id(space.id()), space.withDeleting());
             if (!space.deleting() || force) {
                 Attachments.beginDeletion(draft, space.withDeleting(), force);
@@ -274,7 +278,10 @@ public final class Spaces {
                     .formatted(gpa, space.sizeBytes(), space.name()));
         }
         long page = gpa / space.pageSize();
-        Extent extent = state.extentsOf(space).stream()
+        Space stored = space.base().isPresent()
+                ? require(state, Long.toString(space.base().getAsLong()))
+                : space;
+        Extent extent = state.extentsOf(stored).stream()
                 .filter(candidate -> candidate.contains(page))
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException("space " + space + " has no extent for page " + page));

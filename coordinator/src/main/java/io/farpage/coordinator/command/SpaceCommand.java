@@ -5,6 +5,7 @@ import io.farpage.config.DurationOption;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -27,13 +28,22 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code coordinator space create|show|allow}: spaces, by an operator's token or certificate and without an agent. */
+/** {@code coordinator space create|show|allow|snapshot|clone}: spaces, by an operator's token or certificate and without an agent. */
 @Command(
         name = "space",
-        description = "Creates a space, shows one, or says which nodes may attach it.",
-        subcommands = {SpaceCommand.Create.class, SpaceCommand.Show.class, SpaceCommand.Allow.class},
+        description = "Creates a space, shows one, says which nodes may attach it, and makes snapshots and clones.",
+        subcommands = {
+            SpaceCommand.Create.class,
+            SpaceCommand.Show.class,
+            SpaceCommand.Allow.class,
+            SpaceCommand.Snapshot.class,
+            SpaceCommand.Clone.class
+        },
         mixinStandardHelpOptions = true)
 public final class SpaceCommand implements Callable<Integer> {
+
+    /** Clones that one command makes. */
+    private static final int MAX_CLONES = 1000;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -43,7 +53,8 @@ public final class SpaceCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: create, show or allow");
+                Objects.requireNonNull(spec).commandLine(),
+                "Missing required subcommand: create, show, allow, snapshot or clone");
     }
 
     /** Where the coordinator is, and which space. */
@@ -177,6 +188,71 @@ public final class SpaceCommand implements Callable<Integer> {
                 repair.ifPresent(state -> RepairWait.explain(state).forEach(out::println));
                 out.flush();
                 return repair.map(Repair::whole).orElse(true) ? 0 : 1;
+            }
+        }
+    }
+
+    /** {@code coordinator space snapshot}. */
+    @Command(
+            name = "snapshot",
+            description = "Makes a snapshot of a space that nobody uses: nobody writes to it any more.",
+            mixinStandardHelpOptions = true)
+    static final class Snapshot implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() throws CoordinatorException {
+            try (CoordinatorClient client = target.client()) {
+                print(spec, client.makeSnapshot(target.space));
+                return 0;
+            }
+        }
+    }
+
+    /** {@code coordinator space clone}. */
+    @Command(
+            name = "clone",
+            description =
+                    "Makes clones of a snapshot. The guest of a clone begins with the snapshot's pages, on any host.",
+            mixinStandardHelpOptions = true)
+    static final class Clone implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @Option(
+                names = "--name",
+                paramLabel = "NAME",
+                required = true,
+                description = "Name of the clone; of several, what their names begin with: NAME-1, NAME-2 and so on.")
+        private String name = "";
+
+        @Option(
+                names = "--count",
+                paramLabel = "COUNT",
+                description = "Makes that many clones, 1 to 1000, with numbers behind their names.")
+        private @Nullable Integer count;
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() throws CoordinatorException {
+            if (count != null && (count < 1 || count > MAX_CLONES)) {
+                throw new ParameterException(
+                        Objects.requireNonNull(spec).commandLine(),
+                        "--count: %d is not within 1..%d".formatted(count, MAX_CLONES));
+            }
+            try (CoordinatorClient client = target.client()) {
+                for (int i = 1; i <= (count == null ? 1 : count); i++) {
+                    print(
+                            spec,
+                            client.makeClone(target.space, new CloneRequest(count == null ? name : name + "-" + i)));
+                }
+                return 0;
             }
         }
     }

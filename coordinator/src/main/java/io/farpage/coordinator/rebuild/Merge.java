@@ -118,6 +118,9 @@ final class Merge {
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
             Predicate<ExtentHome> isLeft = place -> isCurrent(place) && hostedRevision(place.node()) > space.revision();
+            if (space.space().base().isPresent()) {
+                continue; // a clone has no place
+            }
             if (space.extents().stream().flatMap(Extent::places).allMatch(isLeft)) {
                 deleted.add(id);
                 spaces.remove(id);

@@ -48,7 +48,7 @@ final class NodeEvents implements EventWatch.Listener {
             case SPACE_TAKEN_OVER -> ifOfThisNode(event, spaces::refresh);
             case RELEASES_PENDING, FENCES_CHANGED, ATTACHMENTS_CHANGED -> ifOfThisNode(event, hosting::refresh);
             case GRANT_PUBLISHED -> event.peer().filter(node::equals).ifPresent(_ -> spaces.refresh());
-            case SPACE_CREATED, SPACE_TORN, SPACE_SEALED -> hosting.refresh();
+            case SPACE_CREATED, SPACE_TORN, SPACE_SEALED, SNAPSHOT_MADE -> hosting.refresh();
             case CLUSTER_FORMED,
                     CLUSTER_DISSOLVED,
                     EXTENTS_REPAIRED,

@@ -4,6 +4,7 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CertificateRequest;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.CopyReport;
@@ -293,6 +294,16 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
         return transport.call(SpaceOperations.CREATE.at().with("presence", true), request);
+    }
+
+    /** Makes a snapshot of a space that nobody uses. Nothing happens if it is one. */
+    public Space makeSnapshot(String idOrName) throws CoordinatorException {
+        return call(SpaceOperations.MAKE_SNAPSHOT.at(idOrName));
+    }
+
+    /** Makes a clone of a snapshot; if the connection breaks before the answer, as {@link #createSpace} does. */
+    public Space makeClone(String snapshot, CloneRequest request) throws CoordinatorException {
+        return transport.call(SpaceOperations.MAKE_CLONE.at(snapshot), request);
     }
 
     /**

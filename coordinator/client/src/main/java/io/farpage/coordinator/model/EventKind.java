@@ -49,6 +49,9 @@ public enum EventKind {
     /** Other nodes than before may attach {@code space}. */
     @JsonProperty("space-allowed")
     SPACE_ALLOWED,
+    /** {@code space} is a snapshot from now on. */
+    @JsonProperty("snapshot-made")
+    SNAPSHOT_MADE,
     /** Extents of {@code space} were lost with {@code node}. */
     @JsonProperty("extents-lost")
     EXTENTS_LOST,

@@ -22,7 +22,12 @@ public enum Feature {
      * Behind the pages of the guest is a {@link Presence map of those that the homes have}. An agent that does not know
      * it would leave it behind.
      */
-    PRESENCE("presence");
+    PRESENCE("presence"),
+    /**
+     * The space is a snapshot, to which nobody writes, or a clone, whose guest reads the pages of a snapshot. An agent
+     * that does not know this would take a clone for a space that has lost its pages.
+     */
+    CLONES("clones");
 
     private final String word;
 

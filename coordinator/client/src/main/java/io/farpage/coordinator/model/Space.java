@@ -28,6 +28,8 @@ import java.util.regex.Pattern;
  * @param replicas how many homes each of its extents was given; empty for one
  * @param creation the request that made it; empty if that had no Idempotency-Key
  * @param presence the map of the pages that its homes have; empty if it was made without one
+ * @param snapshot since when nobody writes to it any more; empty if somebody may
+ * @param base id of the snapshot that it is a clone of; empty if it has pages of its own
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -42,7 +44,9 @@ public record Space(
         Optional<List<String>> nodes,
         OptionalInt replicas,
         Optional<Creation> creation,
-        Optional<Presence> presence) {
+        Optional<Presence> presence,
+        Optional<Instant> snapshot,
+        OptionalLong base) {
 
     /**
      * The word of the problem document, of status 404, for the id of a space that no longer exists.
@@ -100,7 +104,9 @@ public record Space(
                 Optional.empty(),
                 OptionalInt.empty(),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                Optional.empty(),
+                OptionalLong.empty());
     }
 
     /** How many pages it has. */
@@ -123,7 +129,9 @@ public record Space(
                 nodes,
                 replicas,
                 creation,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same, about to go away. */
@@ -141,7 +149,9 @@ public record Space(
                 nodes,
                 replicas,
                 creation,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same, torn or whole. */
@@ -159,14 +169,16 @@ public record Space(
                 nodes,
                 replicas,
                 creation,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same, with other words on how its pages are sealed. */
     public Space withEncryption(Optional<Encryption> other) {
         return new Space(
                 id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas, creation,
-                presence);
+                presence, snapshot, base);
     }
 
     /** The same, for other nodes to attach. */
@@ -184,7 +196,9 @@ public record Space(
                 other,
                 replicas,
                 creation,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same, with {@code count} homes for each extent. */
@@ -202,7 +216,9 @@ public record Space(
                 nodes,
                 count == 1 ? OptionalInt.empty() : OptionalInt.of(count),
                 creation,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same, made by another request. */
@@ -220,7 +236,9 @@ public record Space(
                 nodes,
                 replicas,
                 other,
-                presence);
+                presence,
+                snapshot,
+                base);
     }
 
     /** The same with another presence map. */
@@ -238,7 +256,9 @@ public record Space(
                 nodes,
                 replicas,
                 creation,
-                other);
+                other,
+                snapshot,
+                base);
     }
 
     /** The same; what its presence map says is not to be relied on. */
@@ -246,9 +266,49 @@ public record Space(
         return withPresence(presence.map(map -> map.withMark(Optional.empty())));
     }
 
+    /** The same, to which nobody writes from a time on. */
+    public Space withSnapshot(Instant since) {
+        return new Space(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                creation,
+                presence,
+                Optional.of(since),
+                base);
+    }
+
+    /** The same, as a clone of the snapshot with an id. */
+    public Space withBase(long of) {
+        return new Space(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                replicas,
+                creation,
+                presence,
+                snapshot,
+                OptionalLong.of(of));
+    }
+
     /** How many pages its extents have: its own, and those of its presence map. */
     public long storedPages() {
-        return pages() + presence.map(Presence::pages).orElse(0L);
+        return base.isPresent() ? 0 : pages() + presence.map(Presence::pages).orElse(0L);
     }
 
     /** How many homes each extent was given when the space was made. */
@@ -269,6 +329,9 @@ public record Space(
             features.add(Feature.REPLICAS);
         }
         presence.ifPresent(_ -> features.add(Feature.PRESENCE));
+        if (snapshot.isPresent() || base.isPresent()) {
+            features.add(Feature.CLONES);
+        }
         return features;
     }
 
@@ -288,6 +351,8 @@ public record Space(
         if (copies() > 1) {
             lines.add("  homes of each extent: %d".formatted(copies()));
         }
+        snapshot.ifPresent(since -> lines.add("  snapshot since %s: nobody writes to it".formatted(since)));
+        base.ifPresent(id -> lines.add("  clone of the snapshot with id %d, without pages of its own".formatted(id)));
         presence.ifPresent(map -> lines.add("  presence map: %d pages, %s"
                 .formatted(map.pages(), map.mark().isPresent() ? "up to date" : "not up to date")));
         lines.add(encryption.map(this::describe).orElse("  not encrypted"));

@@ -31,14 +31,17 @@ final class GivenGrant {
     private static final long LINGER_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final GrantParties parties;
+    private final boolean isForReads;
     private final Map<PoolRange, Map<OpenDevice, MemoryRegion>> ranges = new LinkedHashMap<>();
     private final Set<OpenDevice> failed = new HashSet<>();
     private boolean published;
     private long version;
     private OptionalLong endedAt = OptionalLong.empty();
 
-    GivenGrant(GrantParties parties) {
+    /** @param isForReads whether the node can only read the ranges */
+    GivenGrant(GrantParties parties, boolean isForReads) {
         this.parties = parties;
+        this.isForReads = isForReads;
     }
 
     GrantParties parties() {
@@ -135,7 +138,7 @@ final class GivenGrant {
 
     /** Registers a range, without adding the region. Needs no lock. */
     MemoryRegion export(OpenDevice device, PoolRange range) {
-        return parties.pull().isPresent()
+        return isForReads
                 ? device.exportForReads(range.offset(), range.length())
                 : device.export(range.offset(), range.length());
     }

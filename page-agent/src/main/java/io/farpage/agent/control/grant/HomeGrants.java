@@ -208,7 +208,10 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         if (space == null || !wanted.containsKey(parties)) {
             return Optional.empty();
         }
-        GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
+        // A space becomes a snapshot while no node is attached to it, so none has another grant.
+        boolean isForReads =
+                parties.pull().isPresent() || space.space().snapshot().isPresent();
+        GivenGrant grant = given.computeIfAbsent(parties, of -> new GivenGrant(of, isForReads));
         grant.follow(
                 parties.pull()
                         .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))

@@ -10,6 +10,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -69,9 +70,11 @@ final class GuestOpening {
      * @param use of its space; closed if this throws
      * @param fresh whether the space was created for it
      */
-    Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
+    Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
         boolean done = false;
         Optional<SpaceSeal> seal = Optional.empty();
+        Optional<SpaceUse> snapshot = Optional.empty();
         try {
             if (use.map().pages() > Integer.MAX_VALUE) {
                 throw new GuestException(
@@ -81,8 +84,10 @@ final class GuestOpening {
             hosts.requireStaging(use.map().pageSize());
             seal = seal(use.space(), request);
             int pages = (int) use.map().pages();
+            snapshot = snapshot(use.space());
             HandoffAdmission admission = new HandoffAdmission(
                     use,
+                    snapshot,
                     new SpacePast(
                             seal.map(SpaceSeal::hasPages).orElse(!fresh),
                             fresh ? PresenceMap.zeros(pages) : PresenceMap.unknown(pages),
@@ -99,10 +104,24 @@ final class GuestOpening {
         } finally {
             if (!done) {
                 seal.ifPresent(SpaceSeal::close);
+                snapshot.ifPresent(SpaceUse::close);
                 use.close();
                 spaces.detachWhenUnused(use.map().id());
             }
         }
+    }
+
+    /** The use of the snapshot that a space is a clone of. */
+    private Optional<SpaceUse> snapshot(Space space) throws CoordinatorException, GuestException {
+        if (space.base().isEmpty()) {
+            return Optional.empty();
+        }
+        long base = space.base().getAsLong();
+        return Optional.of(spaces.use(base)
+                .orElseThrow(() -> new GuestException(
+                        Obstacle.CONFLICT,
+                        "the snapshot with id %d, of which space '%s' is a clone, is being deleted"
+                                .formatted(base, space.name()))));
     }
 
     private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {

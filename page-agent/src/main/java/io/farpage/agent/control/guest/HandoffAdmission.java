@@ -26,6 +26,7 @@ final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
     private final SpaceUse use;
+    private final Optional<SpaceUse> snapshot;
     private final Recall recall;
     private final PagerOptions options;
     private final PagerHosts hosts;
@@ -50,10 +51,19 @@ final class HandoffAdmission implements Guest.Admission {
 
     /**
      * @param use of the space whose pages are the memory
+     * @param snapshot the use of another one, if the memory begins with its pages and is not written home; closed with
+     *     this
      * @param past as far as it is known without asking the homes
      */
     HandoffAdmission(
-            SpaceUse use, SpacePast past, Recall recall, PagerOptions options, PagerHosts hosts, Keeping keeping) {
+            SpaceUse use,
+            Optional<SpaceUse> snapshot,
+            SpacePast past,
+            Recall recall,
+            PagerOptions options,
+            PagerHosts hosts,
+            Keeping keeping) {
+        this.snapshot = snapshot;
         this.keeping = keeping;
         this.recall = recall;
         this.use = use;
@@ -66,7 +76,7 @@ final class HandoffAdmission implements Guest.Admission {
     public void prepare() throws InterruptedException {
         if (past.written()) {
             past = recall.presence()
-                    .read(use)
+                    .read(snapshot.orElse(use))
                     .map(map -> recall.replays() ? map : map.withoutWishes())
                     .map(past::as)
                     .orElse(past);
@@ -90,6 +100,10 @@ final class HandoffAdmission implements Guest.Admission {
                 uffds.add(Userfaultfd.adopt(fd));
             }
             if (open.size() > slices.size()) {
+                if (snapshot.isPresent()) {
+                    throw new HandoffException("space '" + space + "' is a clone, whose pages cannot be evicted: hand"
+                            + " private memory over, and the userfaultfds without a memory file");
+                }
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
                 Optional<String> obstacle =
@@ -108,7 +122,14 @@ final class HandoffAdmission implements Guest.Admission {
             kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
-                            space, use::map, pageBytes, past.written(), past.presence(), sealed, kept),
+                            space,
+                            snapshot.orElse(use)::map,
+                            pageBytes,
+                            past.written(),
+                            past.presence(),
+                            sealed,
+                            kept,
+                            snapshot.isPresent()),
                     memory,
                     allowed,
                     hosts);
@@ -157,6 +178,7 @@ final class HandoffAdmission implements Guest.Admission {
     @Override
     public void close() {
         past.seal().ifPresent(SpaceSeal::close);
+        snapshot.ifPresent(SpaceUse::close);
     }
 
     private static void closeUnused(List<Integer> descriptors, @Nullable Backing backing) {

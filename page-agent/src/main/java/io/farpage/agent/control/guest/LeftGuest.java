@@ -166,7 +166,8 @@ final class LeftGuest {
                             record.written(),
                             PresenceMap.unknown(record.pages()),
                             sealed,
-                            kept),
+                            kept,
+                            false),
                     new VmmMemory(record.pid(), slices, uffds, backing),
                     options,
                     hosts);

@@ -4,6 +4,7 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.home.Mirroring;
 import io.farpage.agent.data.pager.home.PagerBacking;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.PagedGuest;
@@ -14,6 +15,7 @@ import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,7 +40,7 @@ final class PagerHost {
     private final Drops drops;
 
     /** What a pager has as long as it exists. */
-    private record Lent(Fetcher fetcher, Drops.Writer writer) {}
+    private record Lent(Fetcher fetcher, Optional<Drops.Writer> writer) {}
 
     /**
      * @param number of the shard
@@ -84,21 +86,21 @@ final class PagerHost {
     }
 
     /**
-     * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part
+     * Makes a pager, which does nothing until {@link #start}. A guest without writers writes nothing home. {@code ended} completes at its end. The shard has no part
      * in it, so a shard that does not answer delays nothing, and nothing is left behind if this throws.
      */
     Pager make(
             PagedGuest guest,
             Supplier<SpaceMap> map,
             PagerOptions paging,
-            Drops.Writers writers,
+            Optional<Drops.Writers> writers,
             CompletableFuture<PagerEnd> ended) {
         Fetcher kept = idle.poll();
         Fetcher fetcher = kept != null
                 ? kept
                 : shard.shard().newFetcher(options.depth(), options.deadline().toNanos());
-        Drops.Writer writer = writers.add(
-                map.get(), options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake);
+        Optional<Drops.Writer> writer = writers.map(guests -> guests.add(
+                map.get(), options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake));
         Pager pager;
         try {
             pager = new Pager(
@@ -111,18 +113,28 @@ final class PagerHost {
                             fetcher,
                             node.pool(),
                             node.pool().stagingShares(),
-                            writer),
+                            writer.<Mirroring>map(one -> one).orElseGet(this::reading)),
                     paging,
                     System::nanoTime,
                     ended::complete);
         } catch (RuntimeException e) {
             idle.add(fetcher);
-            writer.close();
+            writer.ifPresent(Drops.Writer::close);
             throw e;
         }
         pager.spinning(shard.spins());
         lent.put(pager, new Lent(fetcher, writer));
         return pager;
+    }
+
+    /** Of a guest that writes nothing home: it reads from another home if one does not answer, and drops none. */
+    private Mirroring reading() {
+        return new Mirroring() {
+            @Override
+            public long hedgeNanos() {
+                return options.mirrors().hedge().toNanos();
+            }
+        };
     }
 
     /** Adds a pager to the shard, whose thread alone uses it from now on. */
@@ -198,7 +210,7 @@ final class PagerHost {
         Lent back = lent.remove(pager);
         if (back != null && back.fetcher().inUse() == 0) {
             idle.add(back.fetcher());
-            back.writer().close();
+            back.writer().ifPresent(Drops.Writer::close);
         }
     }
 }

@@ -81,6 +81,7 @@ final class SlicedPaging implements Paging {
      * @param presence which pages the homes have, and which of them to prefetch
      * @param sealed what seals the pages; empty if the homes may read them
      * @param kept what outlives this process; empty if nothing does
+     * @param isClone whether the pages are those of a snapshot, which others read, too: none is written home
      */
     record Contents(
             String space,
@@ -89,7 +90,8 @@ final class SlicedPaging implements Paging {
             boolean written,
             PresenceMap presence,
             Optional<SealedSpace> sealed,
-            Optional<KeptGuest> kept) {}
+            Optional<KeptGuest> kept,
+            boolean isClone) {}
 
     /**
      * Makes the pagers. None of them serves anything before {@link #start}.
@@ -119,7 +121,7 @@ final class SlicedPaging implements Paging {
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
         ceiling = shares.ceiling();
-        Drops.Writers writers = hosts.writers();
+        Optional<Drops.Writers> writers = contents.isClone() ? Optional.empty() : Optional.of(hosts.writers());
         try {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(
@@ -146,7 +148,7 @@ final class SlicedPaging implements Paging {
         pagers.forEach(one -> one.host().start(one.pager()));
     }
 
-    private SlicePager make(Contents contents, int index, PagerOptions options, Drops.Writers writers)
+    private SlicePager make(Contents contents, int index, PagerOptions options, Optional<Drops.Writers> writers)
             throws HandoffException {
         Slice slice = memory.slices().get(index);
         Backing backing = memory.backing();

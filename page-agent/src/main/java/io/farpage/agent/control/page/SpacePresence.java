@@ -94,7 +94,7 @@ public final class SpacePresence {
      */
     public Optional<String> write(SpaceUse use, PresenceMap map) {
         SpaceMap space = use.map();
-        if (space.storedPages() == space.pages()) {
+        if (space.storedPages() <= space.pages()) {
             return Optional.empty();
         }
         byte[] mark = new byte[MARK_BYTES];

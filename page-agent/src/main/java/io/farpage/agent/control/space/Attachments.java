@@ -5,6 +5,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.util.Collection;
 import java.util.List;
@@ -177,7 +178,8 @@ final class Attachments {
 
     /** Says that this node writes to a space that it is attached to, before it does. */
     void write(AttachedSpace space) throws CoordinatorException {
-        if (space.extents().space().presence().isEmpty() || space.writes()) {
+        Space now = space.extents().space();
+        if (space.writes() || (now.presence().isEmpty() && now.snapshot().isEmpty())) {
             return;
         }
         synchronized (gate(space.id())) {

@@ -24,7 +24,7 @@ import java.util.Optional;
 class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
     private static final List<String> UNDERSTOOD =
-            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word());
+            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word(), Feature.CLONES.word());
 
     private final CoordinatorClient coordinator;
     private final String node;

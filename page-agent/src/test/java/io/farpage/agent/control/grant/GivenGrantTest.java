@@ -18,7 +18,7 @@ final class GivenGrantTest {
     private static final List<PoolRange> RANGES = List.of(new PoolRange(0, 4096), new PoolRange(8192, 4096));
 
     private final GivenGrant grant =
-            new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION, 1, Optional.empty()));
+            new GivenGrant(new GrantParties(1, "home", INCARNATION, "guest", INCARNATION, 1, Optional.empty()), false);
 
     @Test
     void shouldBePublishedWhenTheNodeKnowsItsContent() {

@@ -13,6 +13,7 @@ import static io.farpage.rest.Operation.put;
 import io.farpage.access.Access;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageInfo;
@@ -54,6 +55,20 @@ public final class SpaceOperations {
                     "presence",
                     false,
                     "true: with a map of the pages that its homes have, so that pages of zeros are not fetched"));
+
+    /** From now on nobody writes to the space. */
+    public static final Operation<Void, Space> MAKE_SNAPSHOT = post(SPACE + "/snapshot", OPERATOR, "space.snapshot")
+            .answering(Space.class)
+            .summary("Make a snapshot of a space that nobody uses: nobody writes to it any more");
+
+    public static final Operation<CloneRequest, Space> MAKE_CLONE = post(
+                    SPACE + "/clones", OPERATOR.or(Access.anyNodeIf(NODES_CREATE_SPACES)), "space.clone")
+            .json(CloneRequest.class, Space.class)
+            .withStatus(201)
+            .summary("Make a clone of a snapshot: a space whose guest begins with the snapshot's pages")
+            .with(new HeaderParameter(
+                    Operation.IDEMPOTENCY_KEY,
+                    "drawn for this request; the same request with it again answers the same space"));
 
     public static final Operation<Void, Space> SHOW =
             get(SPACE, READ, Space.class).summary("A space by id or name");

@@ -1,0 +1,171 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Creation;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.Json;
+import io.farpage.rest.ProblemException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * Snapshots, which are spaces that nobody writes to any more, and their clones. A clone is a row without extents: its
+ * guest begins with the pages of the snapshot, and what it changes stays on its host. Thread-safe.
+ */
+public final class Snapshots {
+    /** Clones that a message names. */
+    private static final int NAMED = 5;
+
+    private final Ledger ledger;
+    private final Time time;
+
+    /** Works on a ledger. */
+    public Snapshots(Ledger ledger, Time time) {
+        this.ledger = ledger;
+        this.time = time;
+    }
+
+    /**
+     * Makes a snapshot of a space. Nothing happens if it is one.
+     *
+     * @throws ProblemException if somebody uses the space, or its pages are not those of one moment, or cannot be read
+     *     by whoever has a clone
+     */
+    public Space make(String idOrName) {
+        return ledger.change(draft -> {
+            Space space = draft.requireSpace(idOrName);
+            if (space.snapshot().isPresent()) {
+                return space;
+            }
+            if (space.deleting()) {
+                throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
+            }
+            checkWhole(space);
+            checkUnused(draft.attachedTo(space), space);
+            Space made = space.withSnapshot(time.now());
+            draft.spaces.put(Keys.id(space.id()), made);
+            draft.emit(EventKind.SNAPSHOT_MADE, Optional.empty(), made);
+            return made;
+        });
+    }
+
+    private static void checkWhole(Space space) {
+        if (space.base().isPresent()) {
+            throw refused(space, "clone", "is a clone: what its guest changes is nowhere but in that guest's memory");
+        }
+        if (space.encryption().isPresent()) {
+            throw refused(space, "encrypted", "is encrypted: only the agent of its guest can open its pages");
+        }
+        if (space.state() == ExtentState.LOST) {
+            throw refused(space, "pages-lost", "has lost pages");
+        }
+        space.torn().ifPresent(torn -> {
+            throw refused(space, "space-torn", "holds older and newer pages: " + torn.reason());
+        });
+    }
+
+    private static ProblemException refused(Space space, String word, String why) {
+        return ProblemException.conflict(
+                word, "space '%s' (id %d) %s; no snapshot is made of it".formatted(space.name(), space.id(), why));
+    }
+
+    /** No key with which pages could be written is left: each is revoked before its attachment ends, or with it. */
+    private static void checkUnused(List<Attachment> attached, Space space) {
+        if (!attached.isEmpty()) {
+            throw refused(
+                    space,
+                    "attached",
+                    "is attached by "
+                            + attached.stream()
+                                    .map(each -> "'%s' (%s)".formatted(each.node(), each.mode()))
+                                    .collect(Collectors.joining(", "))
+                            + "; end its guest, or wait some seconds after its last page was read or written");
+        }
+    }
+
+    /**
+     * Makes a clone of a snapshot. It takes no room. While the clone of an earlier request with the same key exists, a
+     * repeat of that request changes nothing.
+     *
+     * @param key drawn by the client for this request; empty if the client does not repeat it
+     */
+    public Space makeClone(String snapshot, CloneRequest request, Optional<String> key) {
+        return ledger.change(draft -> {
+            Space of = draft.requireSpace(snapshot);
+            Optional<Creation> creation = key.map(one ->
+                    new Creation(one, Digest.of(Json.STRICT.writeValueAsBytes(List.of(of.id(), request)))));
+            Optional<Space> earlier = creation.flatMap(now -> Spaces.madeBefore(draft, now));
+            if (earlier.isPresent()) {
+                return earlier.get();
+            }
+            if (of.snapshot().isEmpty() || of.deleting()) {
+                throw ProblemException.conflict(
+                        "no-snapshot",
+                        "space '%s' (id %d) %s; a clone is made of a snapshot: coordinator space snapshot %s"
+                                .formatted(
+                                        of.name(),
+                                        of.id(),
+                                        of.deleting() ? "is being deleted" : "is no snapshot",
+                                        of.name()));
+            }
+            Spaces.checkName(draft, request.name());
+            Bounds.checkNewSpace(draft, 0);
+            long id = draft.newId();
+            Bounds.checkAllowed(draft, id, of.nodes().map(List::size).orElse(0));
+            Space made = new Space(id, request.name(), of.sizeBytes(), of.pageSize(), ExtentState.OK, time.now(), false)
+                    .withNodes(of.nodes())
+                    .withBase(of.id())
+                    .withCreation(creation);
+            draft.spaces.put(Keys.id(id), made);
+            draft.emit(EventKind.SPACE_CREATED, Optional.empty(), made);
+            return made;
+        });
+    }
+
+    /** Refuses to delete a snapshot that has clones. */
+    static void checkNoClones(Draft draft, Space space) {
+        if (space.snapshot().isEmpty()) {
+            return;
+        }
+        List<Space> clones = draft.spaces.values().stream()
+                .filter(other -> other.base().isPresent() && other.base().getAsLong() == space.id())
+                .toList();
+        if (!clones.isEmpty()) {
+            throw ProblemException.conflict(
+                    "has-clones",
+                    "snapshot '%s' (id %d) has %d clones, whose guests read its pages: %s%s; delete them first"
+                            .formatted(
+                                    space.name(),
+                                    space.id(),
+                                    clones.size(),
+                                    clones.stream()
+                                            .limit(NAMED)
+                                            .map(Space::name)
+                                            .collect(Collectors.joining(", ")),
+                                    clones.size() > NAMED ? ", ..." : ""));
+        }
+    }
+
+    /** Refuses an attachment with which pages could be written that nobody may write, or that are nowhere. */
+    static void checkAttach(Space space, AttachRequest request) {
+        if (space.snapshot().isPresent() && request.mayWrite()) {
+            throw ProblemException.conflict(
+                    "snapshot",
+                    ("space '%s' (id %d) is a snapshot, and nobody writes to it; attach a clone of it: coordinator space"
+                                    + " clone %s --name NAME")
+                            .formatted(space.name(), space.id(), space.name()));
+        }
+        if (space.base().isPresent() && request.mode() == AttachMode.SHARED) {
+            throw ProblemException.conflict(
+                    "clone",
+                    "space '%s' (id %d) is a clone, and has no pages of its own; read those of its snapshot (id %d)"
+                            .formatted(space.name(), space.id(), space.base().getAsLong()));
+        }
+    }
+}

@@ -18,6 +18,8 @@ import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.TwoNodes;
+import io.farpage.linux.Errno;
+import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -136,6 +138,29 @@ class ClonesTest {
             assertArrayEquals(original(3), second.ram().read(3));
         } finally {
             end(cluster, clones, "again");
+        }
+    }
+
+    @NeedsUserfaultfd
+    @Test
+    void shouldLoseThePagesOfACloneThatIsDeletedUnderItsGuest(Cluster cluster) throws Exception {
+        makeSnapshot(cluster, "doomed");
+        Clone kept = begin(cluster, "doomed", "a", "kept");
+        Clone deleted = begin(cluster, "doomed", "a", "deleted");
+        try (Arena arena = Arena.ofConfined()) {
+            assertArrayEquals(original(0), deleted.ram().read(0));
+            long id = cluster.client().space("deleted").orElseThrow().id();
+            cluster.coordinator()
+                    .rest()
+                    .send("DELETE", "/api/v1/spaces/" + id + "?force=true", "", new byte[0])
+                    .expect(204);
+            await("the clone is gone", Deadlines.SHORT)
+                    .until(() -> cluster.client().space(Long.toString(id)).isEmpty());
+            assertEquals(-Errno.EFAULT, deleted.ram().copyOut(3, arena.allocate(PAGE)));
+            assertArrayEquals(original(0), deleted.ram().read(0), "a page that is resident stays");
+            assertArrayEquals(original(3), kept.ram().read(3));
+        } finally {
+            end(cluster, List.of(kept, deleted), "doomed");
         }
     }
 

@@ -1,9 +1,12 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -16,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -38,6 +42,9 @@ class FirecrackerPeerTest {
 
     /** Pages of 4096 bytes, in three regions: below and above the hole for devices, and one of virtio-mem. */
     private static final int[] REGIONS = {1500, 700, 348};
+
+    /** On each host. */
+    private static final int MACHINES = 3;
 
     @TempDir
     private static Path built = Path.of("");
@@ -102,27 +109,69 @@ class FirecrackerPeerTest {
         }
     }
 
-    private JsonNode resume(String kind, int pageSize, int... regions) throws Exception {
-        int pages = Arrays.stream(regions).sum();
+    @Test
+    void shouldResumeManyMachinesFromOneSnapshotOnTwoHosts() throws Exception {
+        int pages = Arrays.stream(REGIONS).sum();
+        load("golden", pages, PAGE);
+        await("the load has ended", Deadlines.SHORT)
+                .until(() -> cluster.client().attachments("golden").isEmpty());
+        cluster.client().makeSnapshot("golden");
+        Map<String, Guests> hosts = Map.of("a", guests, "b", new Guests(cluster, "b", "b"));
+        Map<String, ChildJvm> machines = new TreeMap<>();
+        try {
+            for (int i = 0; i < MACHINES; i++) {
+                for (Map.Entry<String, Guests> host : hosts.entrySet()) {
+                    String name = "clone-%s-%d".formatted(host.getKey(), i);
+                    cluster.client().makeClone("golden", new CloneRequest(name));
+                    Path socket = directory.resolve(name);
+                    host.getValue().attach(name, socket, (long) pages * PAGE, (long) pages * PAGE);
+                    machines.put(
+                            name,
+                            ChildJvm.launch("firecracker-peer", words("4k", socket, REGIONS), Map.of(), directory));
+                }
+            }
+            for (Map.Entry<String, ChildJvm> each : machines.entrySet()) {
+                ChildJvm machine = each.getValue();
+                assertEquals(0, machine.awaitEnd(), () -> each.getKey() + ": " + machine.out() + machine.err());
+                JsonNode result = new JsonMapper().readTree(machine.out());
+                assertEquals(pages, result.get("pages").asInt());
+                assertEquals(0, result.get("differences").asInt(), result.toString());
+            }
+        } finally {
+            machines.values().forEach(ChildJvm::close);
+            machines.keySet().forEach(name -> hosts.get(name.split("-")[1]).drop(name));
+        }
+    }
+
+    private List<String> words(String kind, Path socket, int... regions) {
+        List<String> words = new ArrayList<>(List.of(program.toString(), "resume", socket.toString(), kind));
+        Arrays.stream(regions).mapToObj(Integer::toString).forEach(words::add);
+        return words;
+    }
+
+    private void load(String space, int pages, int pageSize) throws Exception {
         Path memory = directory.resolve("memory");
         peer("snapshot", memory.toString(), Integer.toString(pages));
-        cluster.makeSpace(kind, pages / (pageSize / PAGE), pageSize, "b");
+        cluster.makeSpace(space, pages / (pageSize / PAGE), pageSize, "b");
         try (ChildJvm load = ChildJvm.start(
                 "load",
                 Main.class,
                 List.of(
                         "load",
                         "--agent=" + cluster.agent("a").rest().base(),
-                        "--space=" + kind,
+                        "--space=" + space,
                         "--file=" + memory))) {
             assertEquals(0, load.awaitEnd(), load::err);
         }
+    }
+
+    private JsonNode resume(String kind, int pageSize, int... regions) throws Exception {
+        int pages = Arrays.stream(regions).sum();
+        load(kind, pages, pageSize);
         Path socket = directory.resolve(kind + ".sock");
         long local = kind.equals("fork") ? pages / 4 : Math.max((long) pages, 64L * pageSize / PAGE);
         guests.attach(kind, socket, (long) pages * PAGE, local * PAGE);
-        List<String> words = new ArrayList<>(List.of("resume", socket.toString(), kind));
-        Arrays.stream(regions).mapToObj(Integer::toString).forEach(words::add);
-        JsonNode result = new JsonMapper().readTree(peer(words.toArray(String[]::new)));
+        JsonNode result = new JsonMapper().readTree(run(words(kind, socket, regions)));
         assertEquals(pages, result.get("pages").asInt());
         assertEquals(0, result.get("differences").asInt(), result.toString());
         JsonNode status = guests.status(kind);
@@ -134,6 +183,10 @@ class FirecrackerPeerTest {
     private String peer(String... words) {
         List<String> command = new ArrayList<>(List.of(program.toString()));
         command.addAll(List.of(words));
+        return run(command);
+    }
+
+    private String run(List<String> command) {
         try (ChildJvm peer = ChildJvm.launch("firecracker-peer", command, Map.of(), directory)) {
             assertEquals(0, peer.awaitEnd(), () -> peer.out() + peer.err());
             return peer.out();

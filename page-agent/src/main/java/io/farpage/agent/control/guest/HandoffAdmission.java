@@ -4,6 +4,7 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,7 +125,7 @@ final class HandoffAdmission implements Guest.Admission {
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             space,
-                            snapshot.orElse(use)::map,
+                            map(),
                             pageBytes,
                             past.written(),
                             past.presence(),
@@ -153,6 +155,35 @@ final class HandoffAdmission implements Guest.Admission {
         } finally {
             kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
+        }
+    }
+
+    private Supplier<SpaceMap> map() {
+        return snapshot.<Supplier<SpaceMap>>map(of -> new CloneMap(use, of)).orElse(use::map);
+    }
+
+    /** Where the pages of a clone are: at the homes of its snapshot, until the clone is deleted or taken over. */
+    private static final class CloneMap implements Supplier<SpaceMap> {
+        private final SpaceUse use;
+        private final SpaceUse snapshot;
+        private volatile @Nullable SpaceMap lost;
+
+        CloneMap(SpaceUse use, SpaceUse snapshot) {
+            this.use = use;
+            this.snapshot = snapshot;
+        }
+
+        @Override
+        public SpaceMap get() {
+            if (!use.isRevoked()) {
+                return snapshot.map();
+            }
+            SpaceMap none = lost;
+            if (none == null) {
+                none = snapshot.map().lost();
+                lost = none;
+            }
+            return none;
         }
     }
 

@@ -141,6 +141,10 @@ demo-survive: build ## run such a guest with two copies of each page, and kill, 
 demo-park: build ## run Linux guests, park them while they are idle, and wake them; ARGS='--guests 4'
 	@integration-tests/demo/park $(ARGS)
 
+.PHONY: demo-clones
+demo-clones: build ## start many machines from one memory image, on two agents; ARGS='--guests 100'
+	@integration-tests/demo/clones $(ARGS)
+
 .PHONY: screenshots
 screenshots: ## run a guest under load and 40 pretended nodes, and take pictures of the dashboard in light and dark: target/screenshots
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=FaultsPageTest,GuestPageTest -DexcludedGroups= -Dfarpage.pictures="$(ROOT)/target/screenshots" -Dsurefire.failIfNoSpecifiedTests=false; ls target/screenshots

@@ -68,12 +68,12 @@ public final class PageTool {
      */
     public byte[] get(SpaceUse space, long page) throws PageException, InterruptedException {
         requirePage(space, page);
-        return read(space, page);
+        return read(space, page, 1);
     }
 
-    /** As {@link #get}, also of pages behind those of the guest. */
-    byte[] read(SpaceUse space, long page) throws PageException, InterruptedException {
-        return run(space, page, null);
+    /** As {@link #get}, of {@code count} pages of one extent, also of pages behind those of the guest. */
+    byte[] read(SpaceUse space, long first, int count) throws PageException, InterruptedException {
+        return run(space, first, count, null);
     }
 
     /**
@@ -88,21 +88,26 @@ public final class PageTool {
     public void put(SpaceUse space, long page, byte[] data)
             throws PageException, CoordinatorException, InterruptedException {
         requirePage(space, page);
-        boolean isTold = false;
+        boolean isReady = false;
         try {
+            SpaceMap map = space.map();
+            if (data.length != map.pageSize()) {
+                throw new IllegalArgumentException(
+                        "%d bytes, but a page of space %s has %d".formatted(data.length, map.name(), map.pageSize()));
+            }
             space.write();
-            isTold = true;
+            isReady = true;
         } finally {
-            if (!isTold) {
+            if (!isReady) {
                 space.close();
             }
         }
         write(space, page, data);
     }
 
-    /** As {@link #put}, of an exclusive use, also of pages behind those of the guest. */
-    void write(SpaceUse space, long page, byte[] data) throws PageException, InterruptedException {
-        run(space, page, data);
+    /** As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. */
+    void write(SpaceUse space, long first, byte[] data) throws PageException, InterruptedException {
+        run(space, first, data.length / space.map().pageSize(), data);
     }
 
     private static void requirePage(SpaceUse space, long page) {
@@ -114,29 +119,26 @@ public final class PageTool {
         }
     }
 
-    private byte[] run(SpaceUse use, long page, byte @Nullable [] data) throws PageException, InterruptedException {
+    private byte[] run(SpaceUse use, long page, int count, byte @Nullable [] data)
+            throws PageException, InterruptedException {
         SharedUse held = new SharedUse(use);
         try {
             SpaceMap space = use.map();
-            if (data != null && data.length != space.pageSize()) {
-                throw new IllegalArgumentException("%d bytes, but a page of space %s has %d"
-                        .formatted(data.length, space.name(), space.pageSize()));
-            }
             try {
-                return run(held, space, page, data);
+                return run(held, space, page, count, data);
             } catch (PageException e) {
                 SpaceMap latest = use.map();
                 if (latest.revision() == space.revision()) {
                     throw e;
                 }
-                return run(held, latest, page, data); // the homes have changed meanwhile
+                return run(held, latest, page, count, data); // the homes have changed meanwhile
             }
         } finally {
             held.release();
         }
     }
 
-    private byte[] run(SharedUse held, SpaceMap space, long page, byte @Nullable [] data)
+    private byte[] run(SharedUse held, SpaceMap space, long page, int count, byte @Nullable [] data)
             throws PageException, InterruptedException {
         int extent = space.extent(page);
         if (space.isLost(extent)) {
@@ -145,11 +147,12 @@ public final class PageTool {
                     "page %d of space %s was on %s, which has restarted or left; its memory is gone"
                             .formatted(page, space.name(), space.node(extent)));
         }
-        return data == null ? read(held, space, page) : write(held, space, page, data);
+        return data == null ? read(held, space, page, count) : write(held, space, page, data);
     }
 
     /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */
-    private byte[] read(SharedUse held, SpaceMap space, long page) throws PageException, InterruptedException {
+    private byte[] read(SharedUse held, SpaceMap space, long page, int count)
+            throws PageException, InterruptedException {
         int extent = space.extent(page);
         List<Integer> copies = IntStream.range(0, space.copies(extent))
                 .boxed()
@@ -158,7 +161,7 @@ public final class PageTool {
         PageException failed = null;
         for (int copy : copies) {
             try {
-                return finish(start(held, space, page, copy, null));
+                return finish(start(held, space, page, copy, count * space.pageSize(), null));
             } catch (PageException e) {
                 failed = e;
             }
@@ -176,7 +179,7 @@ public final class PageTool {
         int extent = space.extent(page);
         List<PageRequest> started = new ArrayList<>();
         for (int copy = 0; copy < space.copies(extent); copy++) {
-            started.add(start(held, space, page, copy, data));
+            started.add(start(held, space, page, copy, data.length, data));
         }
         PageException lost = null;
         int written = 0;
@@ -197,18 +200,15 @@ public final class PageTool {
         return new byte[0];
     }
 
-    private PageRequest start(SharedUse held, SpaceMap space, long page, int copy, byte @Nullable [] data) {
+    private PageRequest start(SharedUse held, SpaceMap space, long page, int copy, int length, byte @Nullable [] data) {
         int extent = space.extent(page);
         String home = space.node(extent, copy);
         long offset = space.offset(extent, copy, page);
         PageRequest request = new PageRequest(
-                links.apply(home),
-                new PageRequest.Place(home, space.incarnation(extent, copy), offset),
-                space.pageSize(),
-                data);
+                links.apply(home), new PageRequest.Place(home, space.incarnation(extent, copy), offset), length, data);
         if (home.equals(node)) {
             try {
-                request.result().complete(local(space, space.incarnation(extent, copy), offset, data));
+                request.result().complete(local(space.incarnation(extent, copy), offset, length, data));
             } catch (PageException e) {
                 request.result().completeExceptionally(e);
             }
@@ -255,12 +255,12 @@ public final class PageTool {
         }
     }
 
-    private byte[] local(SpaceMap space, long homePool, long offset, byte @Nullable [] data) throws PageException {
+    private byte[] local(long homePool, long offset, int length, byte @Nullable [] data) throws PageException {
         if (homePool != pool.id()) {
             throw new PageException(
                     FetchStatus.PAGE_LOST, "this node has restarted since it was given this page; its memory is gone");
         }
-        MemorySegment at = pool.exported().asSlice(offset, space.pageSize());
+        MemorySegment at = pool.exported().asSlice(offset, length);
         if (data == null) {
             return at.toArray(ValueLayout.JAVA_BYTE);
         }

@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -24,8 +26,11 @@ import java.util.concurrent.Future;
  * guest to the space. Any thread may call it.
  */
 public final class SpaceImage {
-    /** Pages of one image that are transferred at once, but no more than {@link #WINDOW_BYTES} of them, or one. */
-    private static final int WINDOW = 32;
+    /** Bytes of neighbouring pages that are transferred at once, or a page if that is larger. */
+    private static final int RUN_BYTES = 128 << 10;
+
+    /** Such runs of one image that are under way at once, but no more than {@link #WINDOW_BYTES} of them, or one. */
+    private static final int WINDOW = 8;
 
     private static final int WINDOW_BYTES = 8 << 20;
     private final PageTool pages;
@@ -48,19 +53,70 @@ public final class SpaceImage {
                 ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
             SpaceMap map = use.map();
             Optional<PresenceMap> known = presence.read(use);
-            byte[] zeros = new byte[map.pageSize()];
-            for (long first = 0; first < map.pages(); first += window(map)) {
+            for (long first = 0; first < map.pages(); ) {
                 List<Future<byte[]>> window = new ArrayList<>();
-                for (long page = first; page < Math.min(map.pages(), first + window(map)); page++) {
-                    long number = page;
+                while (window.size() < window(map) && first < map.pages()) {
+                    long from = first;
+                    int count = run(map, known, from);
                     window.add(
-                            isZeros(known, page)
-                                    ? CompletableFuture.completedFuture(zeros)
-                                    : workers.submit(() -> pages.get(use.another(), number)));
+                            isZeros(known, from)
+                                    ? CompletableFuture.completedFuture(new byte[count * map.pageSize()])
+                                    : workers.submit(() -> read(use, from, count)));
+                    first += count;
                 }
-                for (Future<byte[]> page : window) {
-                    to.write(outcome(page));
+                for (Future<byte[]> run : window) {
+                    to.write(outcome(run));
                 }
+            }
+        }
+    }
+
+    /** How many pages of one extent from {@code first} on are known as zeros, or are not; a transfer's at most. */
+    private static int run(SpaceMap map, Optional<PresenceMap> known, long first) {
+        long end = Math.min(first + pagesOfRun(map), endOfExtent(map, first));
+        long page = first + 1;
+        while (page < end && isZeros(known, page) == isZeros(known, first)) {
+            page++;
+        }
+        return (int) (page - first);
+    }
+
+    private static long endOfExtent(SpaceMap map, long page) {
+        int next = map.extent(page) + 1;
+        return Math.min(map.pages(), next < map.extents() ? map.firstPage(next) : map.pages());
+    }
+
+    private static int pagesOfRun(SpaceMap map) {
+        return Math.max(1, RUN_BYTES / map.pageSize());
+    }
+
+    /** Reads pages of one extent: one by one, if they cannot be read at once. */
+    private byte[] read(SpaceUse use, long first, int count) throws PageException, InterruptedException {
+        try {
+            return pages.read(use.another(), first, count);
+        } catch (PageException e) {
+            if (count == 1) {
+                throw e;
+            }
+            ByteBuffer all = ByteBuffer.allocate(count * use.map().pageSize());
+            for (int i = 0; i < count; i++) {
+                all.put(pages.read(use.another(), first + i, 1));
+            }
+            return all.array();
+        }
+    }
+
+    /** Writes pages of one extent: one by one, if they cannot be written at once. */
+    private void write(SpaceUse use, long first, byte[] data) throws PageException, InterruptedException {
+        int pageSize = use.map().pageSize();
+        try {
+            pages.write(use.another(), first, data);
+        } catch (PageException e) {
+            if (data.length == pageSize) {
+                throw e;
+            }
+            for (int at = 0; at < data.length; at += pageSize) {
+                pages.write(use.another(), first + at / pageSize, Arrays.copyOfRange(data, at, at + pageSize));
             }
         }
     }
@@ -123,13 +179,15 @@ public final class SpaceImage {
         void run(InputStream from) throws IOException, PageException, InterruptedException {
             String failure = "its agent failed";
             try (ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
-                for (long first = 0; first < map.pages(); first += window(map)) {
+                for (long first = 0; first < map.pages(); ) {
                     List<Future<byte[]>> window = new ArrayList<>();
-                    for (long page = first; page < Math.min(map.pages(), first + window(map)); page++) {
-                        write(page, read(from, page), workers, window);
+                    while (window.size() < window(map) && first < map.pages()) {
+                        int count = (int) (Math.min(first + pagesOfRun(map), endOfExtent(map, first)) - first);
+                        writeChanged(first, read(from, first, count), workers, window);
+                        first += count;
                     }
-                    for (Future<byte[]> page : window) {
-                        outcome(page);
+                    for (Future<byte[]> run : window) {
+                        outcome(run);
                     }
                 }
                 if (from.read() >= 0) {
@@ -149,27 +207,47 @@ public final class SpaceImage {
             }
         }
 
-        private byte[] read(InputStream from, long page) throws IOException {
-            byte[] data = from.readNBytes(map.pageSize());
-            if (data.length < map.pageSize()) {
-                throw tooShort(map, page);
+        private byte[] read(InputStream from, long first, int count) throws IOException {
+            byte[] data = from.readNBytes(count * map.pageSize());
+            if (data.length < count * map.pageSize()) {
+                throw tooShort(map, first + data.length / map.pageSize());
             }
             return data;
         }
 
-        private void write(long page, byte[] data, ExecutorService workers, List<Future<byte[]>> window) {
-            boolean zeros = Zeros.are(MemorySegment.ofArray(data));
+        /** Begins to write those of some pages that are not zeros where the homes have zeros, in runs. */
+        private void writeChanged(long first, byte[] data, ExecutorService workers, List<Future<byte[]>> window) {
+            int count = data.length / map.pageSize();
+            int from = 0;
+            for (int i = 0; i <= count; i++) {
+                if (i == count || !isWritten(first + i, data, i * map.pageSize())) {
+                    if (i > from) {
+                        begin(
+                                first + from,
+                                Arrays.copyOfRange(data, from * map.pageSize(), i * map.pageSize()),
+                                workers,
+                                window);
+                    }
+                    from = i + 1;
+                }
+            }
+        }
+
+        private boolean isWritten(long page, byte[] data, int at) {
+            boolean zeros = Zeros.are(MemorySegment.ofArray(data).asSlice(at, map.pageSize()));
             if (!zeros) {
                 after.ifPresent(now -> now.set((int) page, PresenceMap.PRESENT));
             }
-            if (!zeros || !isZeros(before, page)) {
-                hasWritten = true;
-                use.presence(Optional.empty());
-                window.add(workers.submit(() -> {
-                    pages.write(use.another(), page, data);
-                    return data;
-                }));
-            }
+            return !zeros || !isZeros(before, page);
+        }
+
+        private void begin(long first, byte[] run, ExecutorService workers, List<Future<byte[]>> window) {
+            hasWritten = true;
+            use.presence(Optional.empty());
+            window.add(workers.submit(() -> {
+                SpaceImage.this.write(use, first, run);
+                return run;
+            }));
         }
     }
 

@@ -277,7 +277,7 @@ class SpacePresenceTest {
     @Test
     void shouldTearTheSpaceWhenOnlyAPartOfAnImageCame() throws Exception {
         SpaceUse use = exclusively();
-        byte[] part = Arrays.copyOf(memory(0, 1, 2), 3 * PAGE + 1);
+        byte[] part = Arrays.copyOf(memory(0, 1, 2), 40 * PAGE + 1);
         assertThrows(EOFException.class, () -> image.load(use, new ByteArrayInputStream(part), OptionalLong.empty()));
         spaces.detachAll();
         Space torn = coordinator.client().space("vm").orElseThrow();

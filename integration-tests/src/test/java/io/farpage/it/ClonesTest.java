@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** Many guests of one memory image, on two nodes, one of which has the image in its pool. */
+/** Many guests of one memory image, on two nodes; the image is in the pool of one. */
 @ExtendWith(TwoNodes.class)
 class ClonesTest {
     private static final int PAGE = 4096;
@@ -175,7 +175,7 @@ class ClonesTest {
                     .putPage("sealed", 0, new byte[PAGE])
                     .expect(409)
                     .text();
-            assertTrue(written.contains("is a snapshot, and nobody writes to it"), written);
+            assertTrue(written.contains("is a snapshot, which is read-only"), written);
             String loaded = cluster.agent("a")
                     .rest()
                     .send("PUT", "/api/v1/spaces/sealed/memory", "application/octet-stream", image())

@@ -127,7 +127,7 @@ public final class Attachments {
         });
     }
 
-    /** A node may write to the space from now on: its presence map is not to be relied on. */
+    /** A node may write to the space from now on: its presence map may be wrong. */
     private static void endPresence(Draft draft, Space space) {
         String key = Keys.id(space.id());
         draft.spaces
@@ -315,7 +315,7 @@ public final class Attachments {
         });
     }
 
-    /** The homes have a presence map of this mark, which is right as long as nobody writes. */
+    /** The homes have a presence map of this mark, which is right as long as no node writes. */
     private static void leavePresence(Draft draft, Attachment attachment, String mark) {
         String key = Keys.id(attachment.space());
         draft.spaces

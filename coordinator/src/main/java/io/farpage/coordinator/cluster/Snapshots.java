@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Snapshots, which are spaces that nobody writes to any more, and their clones. A clone is a row without extents: its
+ * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row without extents: its
  * guest begins with the pages of the snapshot, and what it changes stays on its host. Thread-safe.
  */
 public final class Snapshots {
@@ -34,8 +34,8 @@ public final class Snapshots {
     /**
      * Makes a snapshot of a space. Nothing happens if it is one.
      *
-     * @throws ProblemException if somebody uses the space, or its pages are not those of one moment, or cannot be read
-     *     by whoever has a clone
+     * @throws ProblemException if a node uses the space, or its pages are not those of one moment, or cannot be read
+     *     by the guest of a clone
      */
     public Space make(String idOrName) {
         return ledger.change(draft -> {
@@ -111,7 +111,7 @@ public final class Snapshots {
                                 .formatted(
                                         of.name(),
                                         of.id(),
-                                        of.deleting() ? "is being deleted" : "is no snapshot",
+                                        of.deleting() ? "is being deleted" : "is not a snapshot",
                                         of.name()));
             }
             Spaces.checkName(draft, request.name());
@@ -152,12 +152,12 @@ public final class Snapshots {
         }
     }
 
-    /** Refuses an attachment with which pages could be written that nobody may write, or that are nowhere. */
+    /** Refuses an attachment that could write to a snapshot, or uses pages that a clone does not have. */
     static void checkAttach(Space space, AttachRequest request) {
         if (space.snapshot().isPresent() && request.mayWrite()) {
             throw ProblemException.conflict(
                     "snapshot",
-                    ("space '%s' (id %d) is a snapshot, and nobody writes to it; attach a clone of it: coordinator space"
+                    ("space '%s' (id %d) is a snapshot, which is read-only; attach a clone of it: coordinator space"
                                     + " clone %s --name NAME")
                             .formatted(space.name(), space.id(), space.name()));
         }

@@ -28,7 +28,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code coordinator space create|show|allow|snapshot|clone}: spaces, by an operator's token or certificate and without an agent. */
+/**
+ * {@code coordinator space create|show|allow|snapshot|clone}: spaces, by an operator's token or certificate and without
+ * an agent.
+ */
 @Command(
         name = "space",
         description = "Creates a space, shows one, says which nodes may attach it, and makes snapshots and clones.",
@@ -195,7 +198,7 @@ public final class SpaceCommand implements Callable<Integer> {
     /** {@code coordinator space snapshot}. */
     @Command(
             name = "snapshot",
-            description = "Makes a snapshot of a space that nobody uses: nobody writes to it any more.",
+            description = "Makes a snapshot of a space that no node uses: it is read-only from then on.",
             mixinStandardHelpOptions = true)
     static final class Snapshot implements Callable<Integer> {
         @Mixin

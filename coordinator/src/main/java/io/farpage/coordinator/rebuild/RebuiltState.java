@@ -137,7 +137,7 @@ final class RebuiltState {
         Space space = said.space()
                 .withState(anyLost ? ExtentState.LOST : ExtentState.OK)
                 .withTorn(torn)
-                // Somebody may have written since the report was made.
+                // A node may have written since the report was made.
                 .withoutMark();
         if (!without.isEmpty() && space.torn().isEmpty() && !isAttached(space)) {
             String reason = "the coordinator was rebuilt without node %s, where a guest may have used the space"

@@ -60,12 +60,12 @@ class PresenceTest {
         assertEquals(8, extents.space().pages());
         assertEquals(
                 9, extents.extents().stream().mapToLong(each -> each.count()).sum());
-        assertThrows(ProblemException.class, () -> with.spaces.page("vm", 8 * PAGE), "it is no memory of the guest");
+        assertThrows(ProblemException.class, () -> with.spaces.page("vm", 8 * PAGE), "the guest has no such page");
         assertEquals(new Presence(2, Optional.of(Presence.ZEROS)), Presence.of(Presence.entriesOfPage(PAGE) + 1, PAGE));
     }
 
     @Test
-    void shouldTellTheMarkOnlyToWhoeverExcludesOthersAndForgetIt() {
+    void shouldTellTheMarkOnlyToANodeThatExcludesOthersAndForgetIt() {
         assertEquals(Optional.empty(), attach("b", B, AttachMode.SHARED).presence());
         attachments.detach("vm", "b", B, Detachment.PLAIN);
         assertEquals(Optional.of(Presence.ZEROS), mark(), "nothing was written");

@@ -15,6 +15,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -50,7 +51,7 @@ class SnapshotsTest {
     }
 
     private long free() {
-        return with.freeBytes(with.ledger.state().nodes().get("home"));
+        return with.freeBytes(Objects.requireNonNull(with.ledger.state().nodes().get("home")));
     }
 
     private static void refused(String word, String said, Executable what) {
@@ -69,7 +70,7 @@ class SnapshotsTest {
         attach("golden", "b", B, AttachMode.SHARED);
         refused("snapshot", "attach a clone", () -> attach("golden", "a", A, AttachMode.EXCLUSIVE));
         AttachRequest writes = new AttachRequest(B, AttachMode.SHARED).withWrites();
-        refused("snapshot", "nobody writes", () -> attachments.attach("golden", "b", writes));
+        refused("snapshot", "which is read-only", () -> attachments.attach("golden", "b", writes));
         assertEquals(
                 Optional.of(MARK),
                 with.spaces.require("golden").presence().flatMap(Presence::mark),
@@ -78,7 +79,7 @@ class SnapshotsTest {
     }
 
     @Test
-    void shouldMakeNoSnapshotOfASpaceThatSomebodyMayWriteTo() {
+    void shouldMakeNoSnapshotOfASpaceThatANodeMayWriteTo() {
         attach("golden", "a", A, AttachMode.EXCLUSIVE);
         refused("attached", "'a' (exclusive)", () -> snapshots.make("golden"));
         attachments.detach("golden", "a", A, Detachment.PLAIN);

@@ -69,7 +69,7 @@ class RebuiltMarksTest {
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
     }
 
-    /** Only reports of those that do not know that somebody has written since may have come. */
+    /** Those who know that a node has written since may not have reported. */
     @Test
     void shouldNotRelyOnThePresenceMapThatAReportNames() {
         SpaceExtents said = space(5, "vm", "b", 0, 9);

@@ -289,14 +289,15 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a space with a {@link Presence presence map} and allocates all its extents, or nothing. If the connection breaks before the answer, the request
-     * is sent a second time, and the coordinator knows it by its key.
+     * Makes a space with a {@link io.farpage.coordinator.model.Presence presence map} and allocates all its extents, or
+     * nothing. If the connection breaks before the answer, the request is sent a second time, and the coordinator knows
+     * it by its key.
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
         return transport.call(SpaceOperations.CREATE.at().with("presence", true), request);
     }
 
-    /** Makes a snapshot of a space that nobody uses. Nothing happens if it is one. */
+    /** Makes a snapshot of a space that no node uses. Nothing happens if it is one. */
     public Space makeSnapshot(String idOrName) throws CoordinatorException {
         return call(SpaceOperations.MAKE_SNAPSHOT.at(idOrName));
     }

@@ -24,7 +24,7 @@ public enum Feature {
      */
     PRESENCE("presence"),
     /**
-     * The space is a snapshot, to which nobody writes, or a clone, whose guest reads the pages of a snapshot. An agent
+     * The space is a snapshot, which is read-only, or a clone, whose guest reads the pages of a snapshot. An agent
      * that does not know this would take a clone for a space that has lost its pages.
      */
     CLONES("clones");

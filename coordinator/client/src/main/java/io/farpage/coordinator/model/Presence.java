@@ -4,10 +4,10 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Optional;
 
 /**
- * The presence map of a space: which pages its homes have, and which are zeros that nobody has to fetch. It takes pages
- * of its own, behind those of the guest and in the same pools. The node that has the space exclusively writes it before
- * it detaches, with a mark that it draws, and tells the coordinator the mark. Whoever may write to the space next ends
- * that, so a mark that the coordinator has is of a map that is right.
+ * The presence map of a space: which pages its homes have, and which are zeros, so that no guest fetches them. It takes
+ * pages of its own, behind those of the guest and in the same pools. The node that has the space exclusively writes it
+ * before it detaches, with a mark that it draws, and tells the coordinator the mark. A node that may write to the space
+ * next ends that, so a mark that the coordinator has is of a map that is right.
  *
  * <p>A page of the map begins with its mark, 16 bytes; the CRC32C of what follows, 4; its number within the map, 4; and
  * 8 bytes of zeros. Then follow the entries, of two bits each, the first one in the lowest bits of a byte: 0, the homes
@@ -33,7 +33,7 @@ public record Presence(@JsonProperty(required = true) long pages, Optional<Strin
         mark.ifPresent(Presence::checkMark);
     }
 
-    /** The map of a space of {@code pages} pages that nobody has written to. */
+    /** The map of a space of {@code pages} pages that no node has written to. */
     public static Presence of(long pages, int pageSize) {
         return new Presence(Math.ceilDiv(pages, entriesOfPage(pageSize)), Optional.of(ZEROS));
     }

@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
  * @param replicas how many homes each of its extents was given; empty for one
  * @param creation the request that made it; empty if that had no Idempotency-Key
  * @param presence the map of the pages that its homes have; empty if it was made without one
- * @param snapshot since when nobody writes to it any more; empty if somebody may
+ * @param snapshot since when it is read-only, which it stays; empty if it is not
  * @param base id of the snapshot that it is a clone of; empty if it has pages of its own
  */
 public record Space(
@@ -261,12 +261,12 @@ public record Space(
                 base);
     }
 
-    /** The same; what its presence map says is not to be relied on. */
+    /** The same; its presence map may be wrong. */
     public Space withoutMark() {
         return withPresence(presence.map(map -> map.withMark(Optional.empty())));
     }
 
-    /** The same, to which nobody writes from a time on. */
+    /** The same, read-only from a time on. */
     public Space withSnapshot(Instant since) {
         return new Space(
                 id,
@@ -351,7 +351,7 @@ public record Space(
         if (copies() > 1) {
             lines.add("  homes of each extent: %d".formatted(copies()));
         }
-        snapshot.ifPresent(since -> lines.add("  snapshot since %s: nobody writes to it".formatted(since)));
+        snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
         base.ifPresent(id -> lines.add("  clone of the snapshot with id %d, without pages of its own".formatted(id)));
         presence.ifPresent(map -> lines.add("  presence map: %d pages, %s"
                 .formatted(map.pages(), map.mark().isPresent() ? "up to date" : "not up to date")));

@@ -120,8 +120,8 @@ final class GuestOpening {
         return Optional.of(spaces.use(base)
                 .orElseThrow(() -> new GuestException(
                         Obstacle.CONFLICT,
-                        "the snapshot with id %d, of which space '%s' is a clone, is being deleted"
-                                .formatted(base, space.name()))));
+                        "space '%s' is a clone, and its snapshot (id %d) is being deleted"
+                                .formatted(space.name(), base))));
     }
 
     private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {

@@ -86,8 +86,10 @@ final class PagerHost {
     }
 
     /**
-     * Makes a pager, which does nothing until {@link #start}. A guest without writers writes nothing home. {@code ended} completes at its end. The shard has no part
+     * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part
      * in it, so a shard that does not answer delays nothing, and nothing is left behind if this throws.
+     *
+     * @param writers empty for a guest that writes nothing home
      */
     Pager make(
             PagedGuest guest,
@@ -127,7 +129,7 @@ final class PagerHost {
         return pager;
     }
 
-    /** Of a guest that writes nothing home: it reads from another home if one does not answer, and drops none. */
+    /** A guest that writes nothing home reads from another home if one does not answer, and drops none. */
     private Mirroring reading() {
         return new Mirroring() {
             @Override

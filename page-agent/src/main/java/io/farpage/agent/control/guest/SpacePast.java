@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param seal of an encrypted space; empty if the homes may read the pages
  */
 record SpacePast(boolean written, PresenceMap presence, Optional<SpaceSeal> seal) {
-    /** The same as a presence map says. Of a sealed space its seal knows better which pages are zeros. */
+    /** The same as a presence map says. If the space is sealed, its seal knows better which pages are zeros. */
     SpacePast as(PresenceMap map) {
         return seal.isPresent()
                 ? new SpacePast(written, map.asWishes(), seal)

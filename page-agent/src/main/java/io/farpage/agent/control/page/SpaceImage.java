@@ -22,8 +22,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * All of a space's memory as one stream of bytes, the first page first. While it is saved or loaded, no node can attach a
- * guest to the space. Any thread may call it.
+ * All of a space's memory as one stream of bytes, the first page first. While it is saved or loaded, no node can attach
+ * a guest to the space. Any thread may call it.
  */
 public final class SpaceImage {
     /** Bytes of neighbouring pages that are transferred at once, or a page if that is larger. */

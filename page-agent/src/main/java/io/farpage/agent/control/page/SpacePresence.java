@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads and writes the {@link Presence presence maps} of spaces, which are in pages behind those of the guest. A map
- * that cannot be read, or is not whole, is no map: all pages may be at their homes then. Any thread.
+ * that cannot be read, or is not whole, counts as none: all pages may be at their homes then. Any thread.
  */
 public final class SpacePresence {
     private static final Logger log = LoggerFactory.getLogger(SpacePresence.class);
@@ -87,7 +87,7 @@ public final class SpacePresence {
     }
 
     /**
-     * Writes a map to all homes of a space. Nobody else may write to the space meanwhile.
+     * Writes a map to all homes of a space. No other node may write to the space meanwhile.
      *
      * @param use exclusive
      * @return its mark; empty if it cannot be written, as the log says

@@ -37,7 +37,7 @@ final class AttachedSpace {
     private boolean writes;
 
     /**
-     * @param presence the mark of the presence map that is right until somebody writes
+     * @param presence the mark of the presence map that is right until a node writes
      * @param clock as {@link System#nanoTime}
      * @param since how many documents had been asked for when this agent had attached to the space
      */

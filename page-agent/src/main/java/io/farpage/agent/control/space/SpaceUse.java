@@ -31,7 +31,7 @@ public final class SpaceUse implements AutoCloseable {
         return new SpaceUse(space, spaces, true);
     }
 
-    /** The mark of the presence map that is right as long as nobody writes; empty if there is none. */
+    /** The mark of the presence map that is right as long as no node writes; empty if there is none. */
     public Optional<String> presence() throws CoordinatorException {
         return space.isExclusive() ? space.presence() : spaces.presence(space);
     }

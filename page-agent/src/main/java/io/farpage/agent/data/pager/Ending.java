@@ -6,7 +6,8 @@ import io.farpage.agent.data.pager.transfer.Transfers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a pager does once its guest has ended: has the {@link Flush} write dirty pages back, and waits for transfers. The shard's thread only, apart from {@link #begin}.
+ * What a pager does once its guest has ended: has the {@link Flush} write dirty pages back, and waits for transfers.
+ * The shard's thread only, apart from {@link #begin}.
  */
 final class Ending {
     private final @Nullable Flush flush;

@@ -159,7 +159,7 @@ class SpacePresenceTest {
     }
 
     @Test
-    void shouldKnowThatAllIsZerosInASpaceThatNobodyHasWrittenTo() throws Exception {
+    void shouldKnowThatAllIsZerosInASpaceThatNoNodeHasWrittenTo() throws Exception {
         try (SpaceUse first = exclusively()) {
             assertSame(PresenceMap.zeros(PAGES), presence.read(first).orElseThrow());
         }
@@ -241,7 +241,7 @@ class SpacePresenceTest {
         byte[] memory = memory(3, 200, PAGES - 1);
         load(memory);
         assertNotEquals(Optional.of(Presence.ZEROS), mark());
-        // What the homes have of other pages nobody asks for.
+        // What the homes have of other pages is not asked for.
         pool.exported().asSlice(at(4), PAGE).fill((byte) 1);
         assertArrayEquals(memory, save());
         try (SpaceUse next = exclusively()) {

@@ -56,10 +56,10 @@ public final class SpaceOperations {
                     false,
                     "true: with a map of the pages that its homes have, so that pages of zeros are not fetched"));
 
-    /** From now on nobody writes to the space. */
+    /** From now on the space is read-only. */
     public static final Operation<Void, Space> MAKE_SNAPSHOT = post(SPACE + "/snapshot", OPERATOR, "space.snapshot")
             .answering(Space.class)
-            .summary("Make a snapshot of a space that nobody uses: nobody writes to it any more");
+            .summary("Make a snapshot of a space that no node uses: it is read-only from then on");
 
     public static final Operation<CloneRequest, Space> MAKE_CLONE = post(
                     SPACE + "/clones", OPERATOR.or(Access.anyNodeIf(NODES_CREATE_SPACES)), "space.clone")

@@ -88,7 +88,7 @@ public final class PresenceMap {
         return wishes;
     }
 
-    /** The same, of which the next guest wants no page. */
+    /** The same, in which no page is wanted. */
     public PresenceMap withoutWishes() {
         PresenceMap same = zeros(pages);
         for (int i = 0; i < entries.length; i++) {

@@ -83,6 +83,26 @@ class RebuiltMarksTest {
                 state().space("vm").flatMap(Space::presence));
     }
 
+    /** No home knows a clone; the agent of its guest does. */
+    @Test
+    void shouldKeepACloneThatAnAgentHasAttached() {
+        SpaceExtents golden = space(5, "golden", "b", 0, 8);
+        Space clone = new Space(6, "clone", 8 * 4096, 4096, golden.space().state(), Instant.EPOCH, false).withBase(5);
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION, List.of(golden)));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, new SpaceExtents(clone, REVISION - 5, List.of())));
+        rebuild.finish(Set.of());
+        assertEquals(Optional.of(clone), state().space("clone"));
+        assertEquals(
+                8,
+                state().extentsOf(state().space("golden").orElseThrow())
+                        .getFirst()
+                        .count());
+        assertEquals(
+                List.of(6L),
+                state().attachments().values().stream().map(Attachment::space).toList());
+    }
+
     private static SpaceExtents sealed(SpaceExtents space, String mark) {
         Encryption encryption = new Encryption("0123456789abcdef", Optional.of(new Encryption.Sealed(mark, "b")));
         return new SpaceExtents(

@@ -98,12 +98,14 @@ class CoordinatorAuditTest {
                 space.allow PUT /api/v1/spaces/{id}/nodes
                 space.allow-pulls POST /api/v1/spaces/{id}/attachments/{node}/pulls
                 space.attach PUT /api/v1/spaces/{id}/attachments/{node}
+                space.clone POST /api/v1/spaces/{id}/clones
                 space.create POST /api/v1/spaces
                 space.delete DELETE /api/v1/spaces/{id}
                 space.detach DELETE /api/v1/spaces/{id}/attachments/{node}
                 space.drop POST /api/v1/spaces/{id}/attachments/{node}/drops
                 space.promote POST /api/v1/spaces/{id}/attachments/{node}/promotions
                 space.pull POST /api/v1/nodes/{id}/pulls
+                space.snapshot POST /api/v1/spaces/{id}/snapshot
                 store.backup GET /api/v1/backup
                 """;
         assertEquals(expected, String.join("\n", words) + "\n");

@@ -171,7 +171,7 @@ public final class SpaceImage {
             this.use = use;
             this.before = before;
             map = use.map();
-            after = map.pages() == map.storedPages()
+            after = map.pages() == map.storedPages() || map.pages() > Integer.MAX_VALUE
                     ? Optional.empty()
                     : Optional.of(PresenceMap.zeros((int) map.pages()));
         }
@@ -243,7 +243,6 @@ public final class SpaceImage {
 
         private void begin(long first, byte[] run, ExecutorService workers, List<Future<byte[]>> window) {
             hasWritten = true;
-            use.presence(Optional.empty());
             window.add(workers.submit(() -> {
                 SpaceImage.this.write(use, first, run);
                 return run;

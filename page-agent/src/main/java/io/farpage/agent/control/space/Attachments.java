@@ -3,6 +3,7 @@ package io.farpage.agent.control.space;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
@@ -29,6 +30,9 @@ final class Attachments {
 
     /** The type of the problem with which the coordinator answers a node whose space another node has taken over. */
     private static final String TAKEN_OVER = "taken-over";
+
+    /** The type of the problem with which the coordinator answers that another node is attached exclusively. */
+    private static final String ATTACHED = "attached";
 
     private static final int GATES = 64;
 
@@ -204,7 +208,8 @@ final class Attachments {
 
     /**
      * Attaches once more: a coordinator that lost its store has lost the attachment, too. It refuses that if the space
-     * is gone or was taken over; then the use ends.
+     * is gone or was taken over; then the use ends. A clone has no homes that would cut this node off, so another
+     * attachment to it means that it was taken over.
      */
     void confirm(AttachedSpace space) throws CoordinatorException {
         synchronized (gate(space.id())) {
@@ -215,11 +220,15 @@ final class Attachments {
                 if (!space.isExclusive() && space.writes()) {
                     requests.attachToWrite(space.id());
                 } else {
-                    requests.attach(
+                    Attachment now = requests.attach(
                             space.id(), space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED, Claim.PLAIN);
+                    // Another node may have written while the coordinator did not know of this attachment.
+                    space.presence(
+                            space.presence().filter(mark -> now.presence().equals(Optional.of(mark))));
                 }
             } catch (CoordinatorRefusedException e) {
-                if (e.problem().is(TAKEN_OVER)) {
+                boolean isClone = space.extents().space().base().isPresent();
+                if (e.problem().is(TAKEN_OVER) || (isClone && e.problem().is(ATTACHED))) {
                     revokeTakenOver(space);
                 } else if (requests.extents(space.id())
                         .filter(now -> !now.space().deleting())

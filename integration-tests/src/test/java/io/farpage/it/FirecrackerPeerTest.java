@@ -139,7 +139,9 @@ class FirecrackerPeerTest {
             }
         } finally {
             machines.values().forEach(ChildJvm::close);
-            machines.keySet().forEach(name -> hosts.get(name.split("-")[1]).drop(name));
+            hosts.forEach((host, of) -> machines.keySet().stream()
+                    .filter(name -> name.contains("-" + host + "-"))
+                    .forEach(of::drop));
         }
     }
 

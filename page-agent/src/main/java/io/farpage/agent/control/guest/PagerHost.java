@@ -4,7 +4,6 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.home.Mirroring;
 import io.farpage.agent.data.pager.home.PagerBacking;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.PagedGuest;
@@ -15,7 +14,6 @@ import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,7 +38,7 @@ final class PagerHost {
     private final Drops drops;
 
     /** What a pager has as long as it exists. */
-    private record Lent(Fetcher fetcher, Optional<Drops.Writer> writer) {}
+    private record Lent(Fetcher fetcher, Drops.Writer writer) {}
 
     /**
      * @param number of the shard
@@ -80,29 +78,31 @@ final class PagerHost {
         return number;
     }
 
-    /** The pagers of one guest, as the coordinator's homes see them. */
-    Drops.Writers writers() {
-        return drops.writers();
+    /**
+     * The pagers of one guest, as the coordinator's homes see them.
+     *
+     * @param isReading whether the guest writes nothing home
+     */
+    Drops.Writers writers(boolean isReading) {
+        return isReading ? drops.readers() : drops.writers();
     }
 
     /**
      * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part
      * in it, so a shard that does not answer delays nothing, and nothing is left behind if this throws.
-     *
-     * @param writers empty for a guest that writes nothing home
      */
     Pager make(
             PagedGuest guest,
             Supplier<SpaceMap> map,
             PagerOptions paging,
-            Optional<Drops.Writers> writers,
+            Drops.Writers writers,
             CompletableFuture<PagerEnd> ended) {
         Fetcher kept = idle.poll();
         Fetcher fetcher = kept != null
                 ? kept
                 : shard.shard().newFetcher(options.depth(), options.deadline().toNanos());
-        Optional<Drops.Writer> writer = writers.map(guests -> guests.add(
-                map.get(), options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake));
+        Drops.Writer writer = writers.add(
+                map.get(), options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake);
         Pager pager;
         try {
             pager = new Pager(
@@ -115,28 +115,18 @@ final class PagerHost {
                             fetcher,
                             node.pool(),
                             node.pool().stagingShares(),
-                            writer.<Mirroring>map(one -> one).orElseGet(this::reading)),
+                            writer),
                     paging,
                     System::nanoTime,
                     ended::complete);
         } catch (RuntimeException e) {
             idle.add(fetcher);
-            writer.ifPresent(Drops.Writer::close);
+            writer.close();
             throw e;
         }
         pager.spinning(shard.spins());
         lent.put(pager, new Lent(fetcher, writer));
         return pager;
-    }
-
-    /** A guest that writes nothing home reads from another home if one does not answer, and drops none. */
-    private Mirroring reading() {
-        return new Mirroring() {
-            @Override
-            public long hedgeNanos() {
-                return options.mirrors().hedge().toNanos();
-            }
-        };
     }
 
     /** Adds a pager to the shard, whose thread alone uses it from now on. */
@@ -212,7 +202,7 @@ final class PagerHost {
         Lent back = lent.remove(pager);
         if (back != null && back.fetcher().inUse() == 0) {
             idle.add(back.fetcher());
-            back.writer().ifPresent(Drops.Writer::close);
+            back.writer().close();
         }
     }
 }

@@ -121,7 +121,7 @@ final class SlicedPaging implements Paging {
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
         ceiling = shares.ceiling();
-        Optional<Drops.Writers> writers = contents.isClone() ? Optional.empty() : Optional.of(hosts.writers());
+        Drops.Writers writers = hosts.writers(contents.isClone());
         try {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(
@@ -148,7 +148,7 @@ final class SlicedPaging implements Paging {
         pagers.forEach(one -> one.host().start(one.pager()));
     }
 
-    private SlicePager make(Contents contents, int index, PagerOptions options, Optional<Drops.Writers> writers)
+    private SlicePager make(Contents contents, int index, PagerOptions options, Drops.Writers writers)
             throws HandoffException {
         Slice slice = memory.slices().get(index);
         Backing backing = memory.backing();

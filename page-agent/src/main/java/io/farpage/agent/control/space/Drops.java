@@ -85,8 +85,11 @@ public final class Drops {
     public final class Writers {
         private final Set<Writer> open = ConcurrentHashMap.newKeySet();
         private final Set<Writer> closed = ConcurrentHashMap.newKeySet();
+        private final boolean isReading;
 
-        private Writers() {}
+        private Writers(boolean isReading) {
+            this.isReading = isReading;
+        }
 
         /**
          * A pager begins to use a space. No pager of the guest runs before each of them was added.
@@ -160,8 +163,14 @@ public final class Drops {
 
         @Override
         public void suspect(String home, long homeIncarnation, boolean silent) {
-            suspicions.add(new Suspicion(this, home, homeIncarnation, silent, false));
-            Drops.this.wake.run();
+            report(new Suspicion(this, home, homeIncarnation, silent, false));
+        }
+
+        private void report(Suspicion suspicion) {
+            if (!guest.isReading) {
+                suspicions.add(suspicion);
+                Drops.this.wake.run();
+            }
         }
 
         @Override
@@ -171,8 +180,7 @@ public final class Drops {
 
         @Override
         public void joiningFailed(String home, long homeIncarnation) {
-            suspicions.add(new Suspicion(this, home, homeIncarnation, true, true));
-            Drops.this.wake.run();
+            report(new Suspicion(this, home, homeIncarnation, true, true));
         }
 
         @Override
@@ -205,7 +213,12 @@ public final class Drops {
 
     /** For the pagers of one guest. */
     public Writers writers() {
-        return new Writers();
+        return new Writers(false);
+    }
+
+    /** For the pagers of a guest that only reads the space: they learn of its homes, and decide nothing about them. */
+    public Writers readers() {
+        return new Writers(true);
     }
 
     /** Asks for the drops that pagers have reported. One that waits for an earlier one of its home stays reported. */
@@ -216,6 +229,7 @@ public final class Drops {
     /** Asks for what the pagers have made ready. */
     void settle(Errands errands) {
         writers.stream()
+                .filter(writer -> !writer.guest.isReading)
                 .map(writer -> writer.space)
                 .distinct()
                 .flatMap(id -> attached.apply(id).stream())

@@ -485,6 +485,22 @@ final class FollowedSpacesTest {
     }
 
     @Test
+    void shouldTellAReaderOfTheHomesAndAskForNothing() throws Exception {
+        SpaceUse use = spaces.use(2).orElseThrow();
+        Extent joined = joined();
+        try (Drops.Writer reader =
+                spaces.drops().readers().add(use.map(), Drops.Options.DEFAULT, _ -> true, () -> done.add("map 2"))) {
+            done.clear();
+            step(document(2, held(2, false, with(2, 5, joined))));
+            reader.suspect("b", HOME.value(), true);
+            reader.joiningFailed("d", HOME.value());
+            reader.copied(0, joined.epochNumber());
+            pass();
+            assertEquals(List.of("read since 101", "map 2", "keys 2"), done);
+        }
+    }
+
+    @Test
     void shouldReadTheDocumentAfterARefusalAndAskAgainLater() throws Exception {
         SpaceUse use = exclusively(2);
         Extent joined = joined();

@@ -1,12 +1,10 @@
 package io.farpage.it;
 
-import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
 import io.farpage.coordinator.model.CloneRequest;
-import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -113,8 +111,6 @@ class FirecrackerPeerTest {
     void shouldResumeManyMachinesFromOneSnapshotOnTwoHosts() throws Exception {
         int pages = Arrays.stream(REGIONS).sum();
         load("golden", pages, PAGE);
-        await("the load has ended", Deadlines.SHORT)
-                .until(() -> cluster.client().attachments("golden").isEmpty());
         cluster.client().makeSnapshot("golden");
         Map<String, Guests> hosts = Map.of("a", guests, "b", new Guests(cluster, "b", "b"));
         Map<String, ChildJvm> machines = new TreeMap<>();

@@ -16,7 +16,9 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 
 /** The routes for the whole memory of a space. */
 public final class ImageApi {
@@ -24,6 +26,9 @@ public final class ImageApi {
     private static final int MAX_IMAGES = 4;
 
     private static final int RETRY_SECONDS = 5;
+
+    /** How long an answer waits for the space to be detached, if the coordinator is slow. */
+    private static final int DETACH_SECONDS = 5;
 
     private final Semaphore permits = new Semaphore(MAX_IMAGES);
     private final Spaces spaces;
@@ -105,10 +110,12 @@ public final class ImageApi {
     private void loadOne(Context ctx) throws InterruptedException {
         try {
             long length = ctx.req().getContentLengthLong();
-            image.load(
-                    AgentApi.use(ctx, this::exclusively),
-                    Requests.stream(ctx),
-                    length < 0 ? OptionalLong.empty() : OptionalLong.of(length));
+            SpaceUse use = AgentApi.use(ctx, this::exclusively);
+            CountDownLatch detached = new CountDownLatch(1);
+            use.whenDetached(detached::countDown);
+            image.load(use, Requests.stream(ctx), length < 0 ? OptionalLong.empty() : OptionalLong.of(length));
+            // The next command may need the space unattached, as that for a snapshot does.
+            var _ = detached.await(DETACH_SECONDS, TimeUnit.SECONDS);
         } catch (PageException e) {
             throw new ProblemException(502, "home-unreachable", String.valueOf(e.getMessage()));
         } catch (IOException e) {

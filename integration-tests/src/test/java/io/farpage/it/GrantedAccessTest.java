@@ -121,6 +121,33 @@ final class GrantedAccessTest {
     }
 
     @Test
+    void shouldReadASnapshotWithItsKeyAndNotWriteToIt(Cluster cluster) throws Exception {
+        cluster.makeSpace("read-only", PAGES, PAGE, "b");
+        byte[] image = new byte[LENGTH];
+        for (int page = 0; page < PAGES; page++) {
+            System.arraycopy(Pages.of(6, page, PAGE), 0, image, page * PAGE, PAGE);
+        }
+        cluster.agent("a")
+                .rest()
+                .send("PUT", "/api/v1/spaces/read-only/memory", "application/octet-stream", image)
+                .expect(204);
+        long space = cluster.client().makeSnapshot("read-only").id();
+        try (ForeignNode node = new ForeignNode(cluster.client(), "z-read-only")) {
+            node.attach("read-only");
+            GrantContent.Range range = node.awaitGrant("b", space);
+            long address = range.address().value();
+            int rkey = (int) range.keys().getFirst().rkey();
+            node.link("b");
+            assertEquals(WcStatus.SUCCESS, node.read(address, rkey, LENGTH));
+            assertArrayEquals(image, node.memory().asSlice(0, LENGTH).toArray(JAVA_BYTE));
+            node.memory().fill((byte) 0x5a);
+            assertEquals(WcStatus.REM_ACCESS_ERR, node.write(address, rkey, PAGE));
+            requireContent(cluster, "read-only", 6);
+        }
+        cluster.client().deleteSpace("read-only");
+    }
+
+    @Test
     void shouldGetNothingWithTheOldKeyAsSoonAsTheNodeIsDetached(Cluster cluster) throws Exception {
         long space = makeSpace(cluster, "revoked", 4);
         try (ForeignNode node = new ForeignNode(cluster.client(), "z-revoked")) {

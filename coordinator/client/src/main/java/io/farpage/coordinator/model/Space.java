@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /**
@@ -116,149 +117,42 @@ public record Space(
 
     /** The same with another state. */
     public Space withState(ExtentState other) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                other,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.state = other);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                true,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.deleting = true);
     }
 
     /** The same, torn or whole. */
     public Space withTorn(Optional<Torn> other) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                other,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.torn = other);
     }
 
     /** The same, with other words on how its pages are sealed. */
     public Space withEncryption(Optional<Encryption> other) {
-        return new Space(
-                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas, creation,
-                presence, snapshot, base);
+        return with(same -> same.encryption = other);
     }
 
     /** The same, for other nodes to attach. */
     public Space withNodes(Optional<List<String>> other) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                other,
-                replicas,
-                creation,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.nodes = other);
     }
 
     /** The same, with {@code count} homes for each extent. */
     public Space withReplicas(int count) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                count == 1 ? OptionalInt.empty() : OptionalInt.of(count),
-                creation,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.replicas = count == 1 ? OptionalInt.empty() : OptionalInt.of(count));
     }
 
     /** The same, made by another request. */
     public Space withCreation(Optional<Creation> other) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                other,
-                presence,
-                snapshot,
-                base);
+        return with(same -> same.creation = other);
     }
 
     /** The same with another presence map. */
     public Space withPresence(Optional<Presence> other) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                other,
-                snapshot,
-                base);
+        return with(same -> same.presence = other);
     }
 
     /** The same; its presence map may be wrong. */
@@ -268,42 +162,66 @@ public record Space(
 
     /** The same, read-only from a time on. */
     public Space withSnapshot(Instant since) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                presence,
-                Optional.of(since),
-                base);
+        return with(same -> same.snapshot = Optional.of(since));
     }
 
     /** The same, as a clone of the snapshot with an id. */
     public Space withBase(long of) {
-        return new Space(
-                id,
-                name,
-                sizeBytes,
-                pageSize,
-                state,
-                createdAt,
-                deleting,
-                torn,
-                encryption,
-                nodes,
-                replicas,
-                creation,
-                presence,
-                snapshot,
-                OptionalLong.of(of));
+        return with(same -> same.base = OptionalLong.of(of));
+    }
+
+    private Space with(Consumer<Copy> change) {
+        Copy copy = new Copy(this);
+        change.accept(copy);
+        return copy.space();
+    }
+
+    /** What may change of a space, to make another of it. */
+    private static final class Copy {
+        private final Space of;
+        private ExtentState state;
+        private boolean deleting;
+        private Optional<Torn> torn;
+        private Optional<Encryption> encryption;
+        private Optional<List<String>> nodes;
+        private OptionalInt replicas;
+        private Optional<Creation> creation;
+        private Optional<Presence> presence;
+        private Optional<Instant> snapshot;
+        private OptionalLong base;
+
+        Copy(Space of) {
+            this.of = of;
+            state = of.state;
+            deleting = of.deleting;
+            torn = of.torn;
+            encryption = of.encryption;
+            nodes = of.nodes;
+            replicas = of.replicas;
+            creation = of.creation;
+            presence = of.presence;
+            snapshot = of.snapshot;
+            base = of.base;
+        }
+
+        Space space() {
+            return new Space(
+                    of.id,
+                    of.name,
+                    of.sizeBytes,
+                    of.pageSize,
+                    state,
+                    of.createdAt,
+                    deleting,
+                    torn,
+                    encryption,
+                    nodes,
+                    replicas,
+                    creation,
+                    presence,
+                    snapshot,
+                    base);
+        }
     }
 
     /** How many pages its extents have: its own, and those of its presence map. */

@@ -41,8 +41,8 @@ interface Paging {
     PagerEnd await(Duration time) throws InterruptedException, TimeoutException;
 
     /**
-     * Which pages the homes have, once all pagers have ended and all that the guest has left is there. Not after {@link
-     * #close}.
+     * Which pages the homes have. Call it when all pagers have ended and have written the guest's memory home, and
+     * before {@link #close}.
      */
     PresenceMap presence();
 

@@ -224,8 +224,8 @@ public final class Pager implements DutyCycle {
     }
 
     /**
-     * Says which pages the homes have, once the pager has ended and all that its guest has left is there. Any thread,
-     * and not once the pager is closed.
+     * Says which pages the homes have. Any thread, when the pager has ended and has written its guest's memory home,
+     * and before it is closed.
      *
      * @param first the page of the map that its first page is
      */

@@ -334,6 +334,16 @@ final class FollowedSpacesTest {
         assertEquals(5, use.map().revision());
     }
 
+    /** A coordinator that has lost the attachment may have let another node write. */
+    @Test
+    void shouldForgetThePresenceMapThatTheCoordinatorDoesNotConfirm() throws Exception {
+        SpaceUse use = exclusively(1);
+        use.presence(Optional.of("f".repeat(32)));
+        step(document(2));
+        assertEquals(List.of("read since 101", "attach 1 exclusive", "keys 2"), done);
+        assertEquals(Optional.empty(), use.presence());
+    }
+
     @Test
     void shouldEndTheUseOfASpaceThatIsGoneOrWasTakenOver() throws Exception {
         SpaceUse gone = exclusively(1);

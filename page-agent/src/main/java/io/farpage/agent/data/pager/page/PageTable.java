@@ -489,8 +489,8 @@ public final class PageTable {
     }
 
     /**
-     * What the homes have once all that the guest has left is there: a page that was resident, or wanted, is wanted by
-     * the next guest. Any thread, after the last change of an entry.
+     * Says which pages the homes have, when the guest's memory was written home: a page that was resident, or wanted,
+     * is wanted by the next guest. Any thread, after the last change of an entry.
      *
      * @param first page of the map that is this table's first
      */

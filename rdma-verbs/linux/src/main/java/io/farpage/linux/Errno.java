@@ -23,11 +23,13 @@ public final class Errno {
     public static final int EACCES = 13;
     public static final int EFAULT = 14;
     public static final int EEXIST = 17;
+    public static final int ENODEV = 19;
     public static final int EINVAL = 22;
     public static final int ENFILE = 23;
     public static final int EMFILE = 24;
     public static final int EPIPE = 32;
     public static final int ENOSYS = 38;
+    public static final int EPROTO = 71;
     public static final int EADDRINUSE = 98;
     public static final int EADDRNOTAVAIL = 99;
     public static final int ECONNABORTED = 103;
@@ -38,6 +40,7 @@ public final class Errno {
     public static final int ECONNREFUSED = 111;
     public static final int EHOSTUNREACH = 113;
     public static final int EINPROGRESS = 115;
+    public static final int ESTALE = 116;
     public static final int EHWPOISON = 133;
 
     private static final StructLayout LAYOUT = Linker.Option.captureStateLayout();

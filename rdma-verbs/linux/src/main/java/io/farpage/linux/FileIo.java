@@ -8,12 +8,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
-/** Calls on any file descriptor (open(2), read(2), readv(2), write(2), fcntl(2), close(2)). */
+/** Calls on any file descriptor (open(2), read(2), readv(2), write(2), writev(2), fcntl(2), close(2)). */
 public final class FileIo {
     private static final MethodHandle read$mh = ofBuffer("read");
     private static final MethodHandle write$mh = ofBuffer("write");
     private static final MethodHandle readv$mh =
             Libc.capturing("readv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle writev$mh =
+            Libc.capturing("writev", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
@@ -58,6 +60,16 @@ public final class FileIo {
         try {
             // SAFETY: Message keeps its vector alive; the caller owns what it points to.
             return errno.check((long) readv$mh.invokeExact(errno.segment(), fd, message.vector(), message.count()));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** Writes the buffers of {@code message}. Returns bytes written, or a negative error number */
+    public static long writev(Errno errno, int fd, Message message) {
+        try {
+            // SAFETY: Message keeps its vector alive; the caller owns what it points to.
+            return errno.check((long) writev$mh.invokeExact(errno.segment(), fd, message.vector(), message.count()));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

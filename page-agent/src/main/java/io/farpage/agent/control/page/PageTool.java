@@ -68,12 +68,13 @@ public final class PageTool {
      */
     public byte[] get(SpaceUse space, long page) throws PageException, InterruptedException {
         requirePage(space, page);
-        return read(space, page, 1);
+        int pageSize = space.map().pageSize();
+        return read(space, page * pageSize, pageSize);
     }
 
-    /** As {@link #get}, of {@code count} pages of one extent, also of pages behind those of the guest. */
-    byte[] read(SpaceUse space, long first, int count) throws PageException, InterruptedException {
-        return run(space, first, count, null);
+    /** As {@link #get}, of bytes of one extent, also of pages behind those of the guest. */
+    byte[] read(SpaceUse space, long offset, int length) throws PageException, InterruptedException {
+        return run(space, offset, length, null);
     }
 
     /**
@@ -107,7 +108,7 @@ public final class PageTool {
 
     /** As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. */
     void write(SpaceUse space, long first, byte[] data) throws PageException, InterruptedException {
-        run(space, first, data.length / space.map().pageSize(), data);
+        run(space, first * space.map().pageSize(), data.length, data);
     }
 
     private static void requirePage(SpaceUse space, long page) {
@@ -119,27 +120,28 @@ public final class PageTool {
         }
     }
 
-    private byte[] run(SpaceUse use, long page, int count, byte @Nullable [] data)
+    private byte[] run(SpaceUse use, long offset, int length, byte @Nullable [] data)
             throws PageException, InterruptedException {
         SharedUse held = new SharedUse(use);
         try {
             SpaceMap space = use.map();
             try {
-                return run(held, space, page, count, data);
+                return run(held, space, offset, length, data);
             } catch (PageException e) {
                 SpaceMap latest = use.map();
                 if (latest.revision() == space.revision()) {
                     throw e;
                 }
-                return run(held, latest, page, count, data); // the homes have changed meanwhile
+                return run(held, latest, offset, length, data); // the homes have changed meanwhile
             }
         } finally {
             held.release();
         }
     }
 
-    private byte[] run(SharedUse held, SpaceMap space, long page, int count, byte @Nullable [] data)
+    private byte[] run(SharedUse held, SpaceMap space, long offset, int length, byte @Nullable [] data)
             throws PageException, InterruptedException {
+        long page = offset / space.pageSize();
         int extent = space.extent(page);
         if (space.isLost(extent)) {
             throw new PageException(
@@ -147,13 +149,13 @@ public final class PageTool {
                     "page %d of space %s was on %s, which has restarted or left; its memory is gone"
                             .formatted(page, space.name(), space.node(extent)));
         }
-        return data == null ? read(held, space, page, count) : write(held, space, page, data);
+        return data == null ? read(held, space, offset, length) : write(held, space, offset, data);
     }
 
     /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */
-    private byte[] read(SharedUse held, SpaceMap space, long page, int count)
+    private byte[] read(SharedUse held, SpaceMap space, long offset, int length)
             throws PageException, InterruptedException {
-        int extent = space.extent(page);
+        int extent = space.extent(offset / space.pageSize());
         List<Integer> copies = IntStream.range(0, space.copies(extent))
                 .boxed()
                 .sorted(Comparator.comparing(copy -> !isNear(space.node(extent, copy))))
@@ -161,7 +163,7 @@ public final class PageTool {
         PageException failed = null;
         for (int copy : copies) {
             try {
-                return finish(start(held, space, page, copy, count * space.pageSize(), null));
+                return finish(start(held, space, offset, copy, length, null));
             } catch (PageException e) {
                 failed = e;
             }
@@ -174,12 +176,12 @@ public final class PageTool {
     }
 
     /** Writes to all homes; one whose memory is gone is left out if there are others. */
-    private byte[] write(SharedUse held, SpaceMap space, long page, byte[] data)
+    private byte[] write(SharedUse held, SpaceMap space, long offset, byte[] data)
             throws PageException, InterruptedException {
-        int extent = space.extent(page);
+        int extent = space.extent(offset / space.pageSize());
         List<PageRequest> started = new ArrayList<>();
         for (int copy = 0; copy < space.copies(extent); copy++) {
-            started.add(start(held, space, page, copy, data.length, data));
+            started.add(start(held, space, offset, copy, data.length, data));
         }
         PageException lost = null;
         int written = 0;
@@ -200,10 +202,11 @@ public final class PageTool {
         return new byte[0];
     }
 
-    private PageRequest start(SharedUse held, SpaceMap space, long page, int copy, int length, byte @Nullable [] data) {
+    private PageRequest start(SharedUse held, SpaceMap space, long from, int copy, int length, byte @Nullable [] data) {
+        long page = from / space.pageSize();
         int extent = space.extent(page);
         String home = space.node(extent, copy);
-        long offset = space.offset(extent, copy, page);
+        long offset = space.offset(extent, copy, page) + from % space.pageSize();
         PageRequest request = new PageRequest(
                 links.apply(home), new PageRequest.Place(home, space.incarnation(extent, copy), offset), length, data);
         if (home.equals(node)) {

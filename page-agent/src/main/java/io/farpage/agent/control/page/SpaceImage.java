@@ -9,13 +9,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -51,34 +49,22 @@ public final class SpaceImage {
     public void save(SpaceUse use, OutputStream to) throws IOException, PageException, InterruptedException {
         try (use;
                 ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
-            SpaceMap map = use.map();
-            Optional<PresenceMap> known = presence.read(use);
-            for (long first = 0; first < map.pages(); ) {
-                List<Future<byte[]>> window = new ArrayList<>();
-                while (window.size() < window(map) && first < map.pages()) {
-                    long from = first;
-                    int count = run(map, known, from);
-                    window.add(
-                            isZeros(known, from)
-                                    ? CompletableFuture.completedFuture(new byte[count * map.pageSize()])
-                                    : workers.submit(() -> read(use, from, count)));
-                    first += count;
+            SpaceReader reader = new SpaceReader(pages, use, presence.read(use));
+            int run = pagesOfRun(use.map()) * use.map().pageSize();
+            int window = window(use.map());
+            for (long at = 0; at < reader.size(); ) {
+                List<Future<byte[]>> runs = new ArrayList<>();
+                while (runs.size() < window && at < reader.size()) {
+                    long from = at;
+                    int length = (int) Math.min(run, reader.size() - from);
+                    runs.add(workers.submit(() -> reader.read(from, length)));
+                    at += length;
                 }
-                for (Future<byte[]> run : window) {
-                    to.write(outcome(run));
+                for (Future<byte[]> one : runs) {
+                    to.write(outcome(one));
                 }
             }
         }
-    }
-
-    /** How many pages of one extent from {@code first} on are known as zeros, or are not; a transfer's at most. */
-    private static int run(SpaceMap map, Optional<PresenceMap> known, long first) {
-        long end = Math.min(first + pagesOfRun(map), endOfExtent(map, first));
-        long page = first + 1;
-        while (page < end && isZeros(known, page) == isZeros(known, first)) {
-            page++;
-        }
-        return (int) (page - first);
     }
 
     private static long endOfExtent(SpaceMap map, long page) {
@@ -88,22 +74,6 @@ public final class SpaceImage {
 
     private static int pagesOfRun(SpaceMap map) {
         return Math.max(1, RUN_BYTES / map.pageSize());
-    }
-
-    /** Reads pages of one extent: one by one, if they cannot be read at once. */
-    private byte[] read(SpaceUse use, long first, int count) throws PageException, InterruptedException {
-        try {
-            return pages.read(use.another(), first, count);
-        } catch (PageException e) {
-            if (count == 1) {
-                throw e;
-            }
-            ByteBuffer all = ByteBuffer.allocate(count * use.map().pageSize());
-            for (int i = 0; i < count; i++) {
-                all.put(pages.read(use.another(), first + i, 1));
-            }
-            return all.array();
-        }
     }
 
     /** Writes pages of one extent: one by one, if they cannot be written at once. */

@@ -71,7 +71,7 @@ public final class SpacePresence {
         List<Callable<byte[]>> reads = new ArrayList<>();
         for (long page = space.pages(); page < space.storedPages(); page++) {
             long number = page;
-            reads.add(() -> pages.read(use.another(), number, 1));
+            reads.add(() -> pages.read(use.another(), number * space.pageSize(), space.pageSize()));
         }
         PresenceMap map = PresenceMap.zeros((int) space.pages());
         int number = 0;

@@ -8,6 +8,7 @@ import io.farpage.agent.command.JoinCommand;
 import io.farpage.agent.command.KeeperCommands;
 import io.farpage.agent.command.LatencyCommand;
 import io.farpage.agent.command.LibvirtHookCommand;
+import io.farpage.agent.command.MountCommand;
 import io.farpage.agent.command.PageCommand;
 import io.farpage.agent.command.ParkCommands;
 import io.farpage.agent.command.RunCommand;
@@ -55,6 +56,7 @@ public final class Main implements Callable<Integer> {
             UpgradeCommand.class,
             LibvirtHookCommand.class,
             CloudHypervisorCommand.class,
+            MountCommand.class,
             KeeperCommands.Run.class,
             KeeperCommands.Drop.class,
             Main.ConfigReference.class,
@@ -80,7 +82,7 @@ public final class Main implements Callable<Integer> {
         CommandLine program = new CommandLine(new Main());
         Subcommands.add(program, COMMANDS, args);
         ExitCodes.describe(program);
-        TracedCommands.install(program, "page-agent", Set.of("run", "keeper"));
+        TracedCommands.install(program, "page-agent", Set.of("run", "keeper", "mount"));
         return program;
     }
 
@@ -89,8 +91,8 @@ public final class Main implements Callable<Integer> {
         throw new ParameterException(
                 spec.commandLine(),
                 "give a command: run, join, attach, detach, resize, guests, park, unpark, latency, save, load, space,"
-                        + " page, doctor, upgrade, libvirt-hook, cloud-hypervisor-restore, keeper, keeper-drop,"
-                        + " config-reference or metrics-reference (page-agent run --help)");
+                        + " page, doctor, upgrade, libvirt-hook, cloud-hypervisor-restore, mount, keeper,"
+                        + " keeper-drop, config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

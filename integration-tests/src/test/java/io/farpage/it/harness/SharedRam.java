@@ -120,6 +120,11 @@ public record SharedRam(Path program, Path library) {
         return compileVmm(into, "firecracker_peer");
     }
 
+    /** Compiles {@code src/test/c/mapped_snapshot.c}; skips the test where there is no C compiler. */
+    static Path compileMappedSnapshot(Path into) {
+        return compileVmm(into, "mapped_snapshot");
+    }
+
     /**
      * Compiles the library and {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips
      * the test where there is no C compiler.

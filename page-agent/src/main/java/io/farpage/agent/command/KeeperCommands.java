@@ -32,6 +32,15 @@ public final class KeeperCommands {
         return PoolKeeping.socket(config, AgentOptions.nodeId(config, Host.name()));
     }
 
+    /** Waits a moment for what serves to end. */
+    static void join(Thread serving) {
+        try {
+            serving.join(2_000);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     private static int fail(CommandSpec spec, Exception e) {
         PrintWriter err = spec.commandLine().getErr();
         String.valueOf(e.getMessage()).lines().forEach(line -> err.println("page-agent: " + line));
@@ -79,14 +88,6 @@ public final class KeeperCommands {
                 return 0;
             } catch (ConfigException | IOException | IllegalArgumentException e) {
                 return fail(spec, e);
-            }
-        }
-
-        private static void join(Thread serving) {
-            try {
-                serving.join(2_000);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
             }
         }
     }

@@ -134,6 +134,12 @@ public final class AgentKeys {
                     + " takes over at once when the agent is killed or hands over (`page-agent upgrade`). Run two such"
                     + " services with the same configuration. Needs `keeper.mode` `process`.");
 
+    public static final Key<Optional<Path>> MOUNT_SOCKET = Key.optional(
+            "mount.socket",
+            ValueTypes.path(),
+            "Unix socket on which `page-agent mount` passes its file system to this node's agent, at most 107 bytes"
+                    + " long. If left out: `NODE.mounts` beside `api.socket`.");
+
     public static final Key<TransportMode> TRANSPORT_MODE = Key.choice(
             "transport.mode",
             TransportMode.AUTO,
@@ -397,6 +403,7 @@ public final class AgentKeys {
             KEEPER_MODE,
             KEEPER_SOCKET,
             KEEPER_STANDBY,
+            MOUNT_SOCKET,
             TRANSPORT_MODE,
             SHARD_COUNT,
             SHARD_IDLE,

@@ -8,6 +8,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.agent.rest.ApiSocket;
+import io.farpage.agent.rest.SocketDirectory;
 import io.farpage.agent.rest.SocketRoles;
 import io.farpage.audit.Audit;
 import io.farpage.audit.AuditKeys;
@@ -22,6 +23,7 @@ import io.farpage.tls.Exposure;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsKeys;
 import java.net.URI;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -124,6 +126,16 @@ public final class Doors implements AutoCloseable {
                     .formatted(configured.get(), id)));
         }
         return id;
+    }
+
+    /** The socket on which {@code page-agent mount} passes its file system to a node's agent. */
+    public static Path mountSocket(Config config, String node) {
+        return config.get(AgentKeys.MOUNT_SOCKET)
+                .or(() -> config.get(AgentKeys.API_SOCKET)
+                        .map(api -> SocketDirectory.mounts(api.toAbsolutePath().getParent(), node)))
+                .orElseGet(() -> SocketDirectory.mounts(SocketDirectory.own(), node))
+                .toAbsolutePath()
+                .normalize();
     }
 
     String node() {

@@ -12,6 +12,9 @@ import io.farpage.agent.control.link.LinkControl;
 import io.farpage.agent.control.member.CopyReports;
 import io.farpage.agent.control.member.EventWatch;
 import io.farpage.agent.control.member.Hosting;
+import io.farpage.agent.control.mount.MountShard;
+import io.farpage.agent.control.mount.SnapshotMounts;
+import io.farpage.agent.control.mount.SnapshotSpaces;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pull.Pulls;
@@ -35,6 +38,8 @@ final class Movers {
     private final ReceivedGrants grants;
     private final PageTool pages;
     private final SpacePresence presence;
+    private final MountShard mountShard;
+    private final SnapshotMounts mounts;
     private final Guests guests;
     private final FigureReports figures;
     private final CopyReports copies;
@@ -68,6 +73,17 @@ final class Movers {
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE));
         presence = new SpacePresence(pages);
+        mountShard = new MountShard(
+                self,
+                first,
+                peer -> links.link(peer, 0),
+                config.get(AgentKeys.FETCH_DEPTH),
+                config.get(AgentKeys.FETCH_DEADLINE));
+        mounts = open.add(new SnapshotMounts(
+                Doors.mountSocket(config, self.id()),
+                new SnapshotSpaces(self.id(), spaces, presence, pages),
+                mountShard,
+                System::nanoTime));
         guests = open.add(new Guests(
                 self,
                 spaces,
@@ -115,6 +131,7 @@ final class Movers {
      */
     void startGuests(BooleanSupplier isRegistered) {
         guests.adopt(isRegistered);
+        mounts.start(isRegistered);
         figures.start();
         copies.start();
         links.start();
@@ -139,6 +156,14 @@ final class Movers {
 
     PageTool pages() {
         return pages;
+    }
+
+    MountShard mountShard() {
+        return mountShard;
+    }
+
+    SnapshotMounts mounts() {
+        return mounts;
     }
 
     Guests guests() {

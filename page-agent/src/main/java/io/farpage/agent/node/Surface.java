@@ -20,6 +20,7 @@ import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.rest.LatencyApi;
 import io.farpage.agent.rest.LatencyLogMetrics;
+import io.farpage.agent.rest.MountMetrics;
 import io.farpage.agent.rest.ShardApi;
 import io.farpage.agent.rest.ShardMetrics;
 import io.farpage.config.HostPort;
@@ -55,7 +56,9 @@ final class Surface {
      */
     Surface(CloseStack open, Foundation base, Movers movers, Supplier<Health> health, Consumer<Ending> ended) {
         Map<String, FetcherLatencies> fetchers = FetcherLatencies.of(Map.of(
-                "page-tool", movers.pages().fetcher(), "pull", movers.pulls().fetcher()));
+                "page-tool", movers.pages().fetcher(),
+                "pull", movers.pulls().fetcher(),
+                "mount", movers.mountShard().fetcher()));
         Supplier<List<LatencySeries>> latencies =
                 () -> FetcherLatencies.with(fetchers, movers.guests().series());
         // Closed after the guests, whose last faults it logs.
@@ -98,6 +101,7 @@ final class Surface {
         CoordinatorMetrics.register(metrics.registry(), base.self().coordinator()::allegiance);
         GuestMetrics.register(metrics.registry(), movers::guests);
         ShardMetrics.register(metrics.registry(), movers.shards()::loops);
+        MountMetrics.register(metrics.registry(), movers.mounts()::counters);
         FaultTraceMetrics.register(metrics.registry(), () -> faultTraces);
         LatencyLogMetrics.register(metrics.registry(), () -> latencyLog);
         return metrics;

@@ -16,6 +16,7 @@ public final class DescribedMetrics {
         GuestMetrics.register(metrics.registry(), Metrics.undefined());
         ShardMetrics.register(metrics.registry(), Metrics.undefined());
         FaultTraceMetrics.register(metrics.registry(), Metrics.undefined());
+        MountMetrics.register(metrics.registry(), Metrics.undefined());
         LatencyLogMetrics.register(metrics.registry(), Metrics.undefined());
         return metrics;
     }

@@ -54,6 +54,11 @@ public final class SocketDirectory {
         return directory.resolve(node + ".keeper");
     }
 
+    /** The socket on which a node's agent takes file systems of snapshots, in a directory. */
+    public static Path mounts(Path directory, String node) {
+        return directory.resolve(node + ".mounts");
+    }
+
     /**
      * Makes {@link #own} if it does not exist. That of root may be entered by all, since each socket has permissions of
      * its own.

@@ -61,6 +61,11 @@ class SpaceRequests {
         return coordinator.space(nameOrId);
     }
 
+    /** All spaces. */
+    List<Space> spaces() throws CoordinatorException {
+        return coordinator.spaces();
+    }
+
     /** Attaches this node, or confirms that it is attached. */
     Attachment attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
         AttachRequest request = new AttachRequest(

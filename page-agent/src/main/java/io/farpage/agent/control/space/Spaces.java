@@ -155,6 +155,11 @@ public final class Spaces implements AutoCloseable {
         return requests.space(nameOrId);
     }
 
+    /** All spaces of the cluster, as the coordinator describes them now. */
+    public List<Space> all() throws CoordinatorException {
+        return requests.spaces();
+    }
+
     /**
      * Starts to use a space, and attaches to it first if necessary. Works without the coordinator for a space that is
      * attached already.

@@ -196,6 +196,14 @@ public final class PeerLink {
     }
 
     /**
+     * Whether a transfer of these bytes would be posted at once: the link is up, and its peer has granted them. The
+     * shard's thread only.
+     */
+    public boolean takes(KeyUse use, long pool, long offset, int length) {
+        return isUp() && leadsTo(pool) && isGranted(use, offset, length);
+    }
+
+    /**
      * Whether the peer has granted this node {@code length} bytes at {@code offset} of its exported frames, for the
      * device of the present queue pair, for such a use. The shard's thread only.
      */

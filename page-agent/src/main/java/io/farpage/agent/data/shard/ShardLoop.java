@@ -37,12 +37,15 @@ public final class ShardLoop implements AutoCloseable {
     /** Guests whose faults one shard serves; the agent refuses more. */
     public static final int MAX_DESCRIPTORS = 256;
 
+    /** Sources with a descriptor that are no guests. */
+    private static final int OTHER_DESCRIPTORS = 1;
+
     private final Shard shard;
     private final Options options;
     private final ThreadScheduling scheduling;
     private final Thread thread;
     private final EventFd wakeFd = new EventFd();
-    private final PollSet pollSet = new PollSet(MAX_RAILS + 1 + MAX_DESCRIPTORS);
+    private final PollSet pollSet = new PollSet(MAX_RAILS + 1 + MAX_DESCRIPTORS + OTHER_DESCRIPTORS);
     private final Errno errno = Errno.create();
     private volatile boolean asleep;
     private volatile boolean stopping;

@@ -1,0 +1,99 @@
+package io.farpage.agent.data.mount;
+
+import io.farpage.linux.fuse.FuseConnection;
+import io.farpage.linux.fuse.FuseRequest;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A mounted file system: its descriptor, and the files of it that can be read. */
+public final class FilePort {
+    private static final ReadableFile[] NO_FILES = {};
+
+    private final FuseConnection fuse;
+    private final Consumer<FuseRequest> others;
+    private final Runnable ended;
+    private volatile ReadableFile[] files = NO_FILES;
+
+    // The rest belongs to the shard's thread.
+    private int underWay;
+    private @Nullable CompletableFuture<Void> removed;
+    private boolean hasEnded;
+
+    /**
+     * @param others gets the requests that the data plane does not answer, on the shard's thread; must not wait
+     * @param ended runs when the file system is unmounted, on the shard's thread; must not wait
+     */
+    public FilePort(FuseConnection fuse, Consumer<FuseRequest> others, Runnable ended) {
+        this.fuse = fuse;
+        this.others = others;
+        this.ended = ended;
+    }
+
+    /** Lets a file be read. Any thread. */
+    public synchronized void add(ReadableFile file) {
+        ReadableFile[] more = Arrays.copyOf(files, files.length + 1);
+        more[files.length] = file;
+        files = more;
+    }
+
+    /** Lets a file be read no longer, from the next request on. Any thread. */
+    public synchronized void remove(ReadableFile file) {
+        files = Arrays.stream(files).filter(one -> one != file).toArray(ReadableFile[]::new);
+    }
+
+    FuseConnection fuse() {
+        return fuse;
+    }
+
+    @Nullable
+    ReadableFile file(long node) {
+        ReadableFile[] all = files;
+        for (int i = 0; i < all.length; i++) {
+            if (all[i].node() == node) {
+                return all[i];
+            }
+        }
+        return null;
+    }
+
+    void pass(FuseRequest request) {
+        others.accept(request);
+    }
+
+    /** Notices once that the file system is unmounted. */
+    void noticeEnd() {
+        if (fuse.hasEnded() && !hasEnded) {
+            hasEnded = true;
+            ended.run();
+        }
+    }
+
+    void begin() {
+        underWay++;
+    }
+
+    /** A read has ended. */
+    void end() {
+        underWay--;
+        completeRemoval();
+    }
+
+    /** Answers no request from now on, and completes {@code done} when no read is under way. */
+    void remove(CompletableFuture<Void> done) {
+        removed = done;
+        completeRemoval();
+    }
+
+    private void completeRemoval() {
+        CompletableFuture<Void> done = removed;
+        if (done != null && underWay == 0) {
+            done.complete(null);
+        }
+    }
+
+    boolean isRemoved() {
+        return removed != null;
+    }
+}

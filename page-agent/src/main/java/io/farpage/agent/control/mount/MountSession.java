@@ -82,13 +82,19 @@ final class MountSession implements AutoCloseable {
                 report();
                 follow();
             }
-        } catch (JacksonException | IllegalArgumentException e) {
-            log.warn("a mount process is refused: {}", e.getMessage());
-            send(new MountReply(List.of(), Optional.of(String.valueOf(e.getMessage()))));
+        } catch (JacksonException e) {
+            refuse(e.getOriginalMessage());
+        } catch (IllegalArgumentException e) {
+            refuse(String.valueOf(e.getMessage()));
         } finally {
             descriptors.forEach(stray -> FileIo.close(errno, stray));
             disconnect();
         }
+    }
+
+    private void refuse(String why) {
+        log.warn("a mount process is refused: {}", why);
+        send(new MountReply(List.of(), Optional.of(why)));
     }
 
     /** The first line, and the descriptors that come with it. */

@@ -76,8 +76,13 @@ final class SnapshotMount implements AutoCloseable {
     }
 
     void start() {
-        context.shard().serve(port);
+        serve();
         upkeep.start();
+    }
+
+    /** As {@link #start}; the test is the thread that runs {@link #step}. */
+    void serve() {
+        context.shard().serve(port);
     }
 
     /** Answers a request, now or later. The shard's thread. */
@@ -289,7 +294,7 @@ final class SnapshotMount implements AutoCloseable {
     }
 
     /** Adopts what the agent before had open, and lets the kernel forget what no process uses. */
-    private Duration step() throws CoordinatorException, InterruptedException {
+    Duration step() throws CoordinatorException, InterruptedException {
         for (long id : adopted) {
             Optional<SnapshotFile> file = file(SnapshotFile.node(id));
             if (file.isPresent()) {

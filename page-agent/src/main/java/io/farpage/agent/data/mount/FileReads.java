@@ -1,6 +1,7 @@
 package io.farpage.agent.data.mount;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.Zeros;
 import io.farpage.agent.data.shard.Counter;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * be answered at once (no frame is free, a link is down, a page is lost) is passed on to the control plane, as is every
  * other request; it tries again, or finds out what is wrong.
  *
- * <p>The shard's thread only, but for {@link #toString}. Reads allocate nothing.
+ * <p>The shard's thread only, but for {@link #toString}.
  */
 public final class FileReads implements DutyCycle {
     /** The most file systems. */
@@ -177,11 +178,11 @@ public final class FileReads implements DutyCycle {
             long page = at / map.pageSize();
             long run = file.runs().end(map, page, Math.ceilDiv(end, map.pageSize())) * map.pageSize();
             int part = (int) (Math.min(end, run) - at);
-            MemorySegment to = staging(frame, (int) (at - offset), part);
+            long to = pool.offset(frame) + at - offset;
             if (file.runs().isZeros(page)) {
-                to.fill((byte) 0);
+                MemorySegment.copy(Zeros.segment(), 0, pool.staging(), to, part);
             } else {
-                read.failed = !fetch(read, map, at, to);
+                read.failed = !fetch(read, map, at, part, to);
             }
             at += part;
         }
@@ -189,8 +190,12 @@ public final class FileReads implements DutyCycle {
         return true;
     }
 
-    /** Begins to fetch bytes of one extent. Returns false if that is not possible now. */
-    private boolean fetch(Read read, SpaceMap map, long offset, MemorySegment to) {
+    /**
+     * Begins to fetch bytes of one extent. Returns false if that is not possible now.
+     *
+     * @param to where they go within the staging frames
+     */
+    private boolean fetch(Read read, SpaceMap map, long offset, int length, long to) {
         long page = offset / map.pageSize();
         long within = offset % map.pageSize();
         int extent = map.extent(page);
@@ -203,14 +208,14 @@ public final class FileReads implements DutyCycle {
             long incarnation = map.incarnation(extent, copy);
             if (home.equals(node)) {
                 if (incarnation == pool.id()) {
-                    MemorySegment.copy(pool.exported(), from, to, 0, to.byteSize());
+                    MemorySegment.copy(pool.exported(), from, pool.staging(), to, length);
                     return true;
                 }
                 continue;
             }
             PeerLink link = links.apply(home);
-            if (link.takes(KeyUse.ATTACHMENT, incarnation, from, (int) to.byteSize())) {
-                int slot = fetcher.readFailingFast(link, incarnation, from, (int) to.byteSize(), to.address());
+            if (link.takes(KeyUse.ATTACHMENT, incarnation, from, length)) {
+                int slot = fetcher.readFailingFast(link, incarnation, from, length, pool.stagingAddress() + to);
                 if (slot != Fetcher.NONE) {
                     transfers[slot] = read;
                     read.transfers++;
@@ -243,8 +248,7 @@ public final class FileReads implements DutyCycle {
             if (read.failed) {
                 port.pass(FuseRequest.read(read.unique, read.file, read.offset, read.size));
             } else {
-                port.fuse()
-                        .answer(read.unique, staging(read.frame, 0, read.length).address(), read.length);
+                port.fuse().answer(read.unique, pool.stagingAddress() + pool.offset(read.frame), read.length);
                 reads.add(1);
                 bytes.add(read.length);
             }
@@ -257,10 +261,6 @@ public final class FileReads implements DutyCycle {
 
     private int frames(int length) {
         return Math.ceilDiv(length, pool.frameBytes());
-    }
-
-    private MemorySegment staging(int frame, int at, int length) {
-        return pool.staging().asSlice(pool.offset(frame) + at, length);
     }
 
     @Override

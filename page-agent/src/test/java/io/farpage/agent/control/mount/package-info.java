@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.control.mount;
+
+import org.jspecify.annotations.NullMarked;

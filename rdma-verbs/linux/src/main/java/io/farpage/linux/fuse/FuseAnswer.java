@@ -119,16 +119,15 @@ public final class FuseAnswer {
 
     private static ByteBuffer put(ByteBuffer to, Attributes of) {
         long seconds = of.changed().getEpochSecond();
-        int nanos = of.changed().getNano();
         return to.putLong(of.node())
                 .putLong(of.size())
                 .putLong(of.size() / SECTOR)
                 .putLong(seconds)
                 .putLong(seconds)
                 .putLong(seconds)
-                .putInt(nanos)
-                .putInt(nanos)
-                .putInt(nanos)
+                .putInt(0)
+                .putInt(0)
+                .putInt(0)
                 .putInt((of.isDirectory() ? S_IFDIR : S_IFREG) | of.mode())
                 .putInt(of.isDirectory() ? 2 : 1)
                 .putInt(of.user())

@@ -42,14 +42,33 @@ final class PretendedKernel implements AutoCloseable {
     private final int server;
     private long asked;
 
-    /**
-     * An answer of the server, or a notice.
-     *
-     * @param unique the request; 0: a notice
-     * @param error number, positive; of a notice its code, negative
-     * @param body what is behind the header
-     */
-    record Answer(long unique, int error, byte[] body) {
+    /** An answer of the server, or a notice. */
+    static final class Answer {
+        private final long unique;
+        private final int error;
+        private final byte[] body;
+
+        private Answer(long unique, int error, byte[] body) {
+            this.unique = unique;
+            this.error = error;
+            this.body = body;
+        }
+
+        /** The request; 0: a notice. */
+        long unique() {
+            return unique;
+        }
+
+        /** Error number, positive; of a notice its code, negative. */
+        int error() {
+            return error;
+        }
+
+        /** What is behind the header. */
+        byte[] body() {
+            return body;
+        }
+
         ByteBuffer fields() {
             return ByteBuffer.wrap(body).order(ByteOrder.nativeOrder());
         }
@@ -132,13 +151,25 @@ final class PretendedKernel implements AutoCloseable {
 
     /** Sends a READ. Returns its number. */
     long askToRead(long node, long offset, int size) {
-        return ask(
-                FuseRequest.READ, node, FuseRequest.read(0, node, offset, size).body());
+        return ask(FuseRequest.READ, node, range(offset, size));
+    }
+
+    private static byte[] range(long offset, int size) {
+        return ByteBuffer.allocate(REQUEST_HEADER)
+                .order(ByteOrder.nativeOrder())
+                .putLong(0)
+                .putLong(offset)
+                .putInt(size)
+                .array();
+    }
+
+    /** The names of the directory, in what the kernel reads of it at once. */
+    byte[] list(int size) {
+        return call(FuseRequest.READDIR, FuseRequest.ROOT, range(0, size)).body();
     }
 
     byte[] read(long node, long offset, int size) {
-        Answer answer = call(
-                FuseRequest.READ, node, FuseRequest.read(0, node, offset, size).body());
+        Answer answer = call(FuseRequest.READ, node, range(offset, size));
         assertEquals(0, answer.error());
         return answer.body();
     }

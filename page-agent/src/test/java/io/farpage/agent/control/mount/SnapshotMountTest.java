@@ -194,11 +194,7 @@ class SnapshotMountTest {
         assertEquals(0100440, entry.getInt(attributes + 60), "mode");
         assertEquals(11, entry.getInt(attributes + 68), "user");
         assertEquals(12, entry.getInt(attributes + 72), "group");
-        byte[] names = kernel.call(
-                        FuseRequest.READDIR,
-                        FuseRequest.ROOT,
-                        FuseRequest.read(0, 1, 0, 4096).body())
-                .body();
+        byte[] names = kernel.list(PAGE);
         String text = new String(names, StandardCharsets.ISO_8859_1);
         assertTrue(text.contains("golden"), text);
         assertTrue(!text.contains("plain"), text);

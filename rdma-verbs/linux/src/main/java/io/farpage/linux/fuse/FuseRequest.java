@@ -7,14 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A request of the kernel: {@code struct fuse_in_header}, and the structure of its operation behind it.
- *
- * @param operation one of the constants, or any other number
- * @param unique names the request in its answer
- * @param node that it concerns, as a look-up has named it; {@link #ROOT} for the directory
- * @param body what is behind the header, native byte order
+ * A request of the kernel: {@code struct fuse_in_header}, and the structure of its operation behind it. Immutable.
  */
-public record FuseRequest(int operation, long unique, long node, byte[] body) {
+public final class FuseRequest {
     public static final int LOOKUP = 1;
     public static final int FORGET = 2;
     public static final int GETATTR = 3;
@@ -42,6 +37,19 @@ public record FuseRequest(int operation, long unique, long node, byte[] body) {
     static final int OFFSET_AT = 8;
     static final int SIZE_AT = 16;
 
+    private final int operation;
+    private final long unique;
+    private final long node;
+    private final byte[] body;
+
+    /** @param body what is behind the header, native byte order; not copied */
+    FuseRequest(int operation, long unique, long node, byte[] body) {
+        this.operation = operation;
+        this.unique = unique;
+        this.node = node;
+        this.body = body;
+    }
+
     /**
      * The kernel has let go of a node.
      *
@@ -67,6 +75,21 @@ public record FuseRequest(int operation, long unique, long node, byte[] body) {
                 .putLong(OFFSET_AT, offset)
                 .putInt(SIZE_AT, size);
         return new FuseRequest(READ, unique, node, body);
+    }
+
+    /** One of the constants, or any other number. */
+    public int operation() {
+        return operation;
+    }
+
+    /** Names the request in its answer. */
+    public long unique() {
+        return unique;
+    }
+
+    /** The node that it concerns, as a look-up has named it; {@link #ROOT} for the directory. */
+    public long node() {
+        return node;
     }
 
     private ByteBuffer fields() {

@@ -47,7 +47,7 @@ public final class MountCommand implements Callable<Integer> {
             names = "--directory",
             required = true,
             paramLabel = "DIR",
-            description = "Where the files are to be, such as /run/farpage/snapshots; made if it is missing")
+            description = "Directory of the files, such as /run/farpage-snapshots; made if it is missing")
     private Path directory = Path.of("");
 
     @Option(

@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 
 /**
- * A connection of a mount process, and the file system whose descriptor it brings. The file system goes on if the mount process ends, as long as a process has a file open.
+ * A connection of a mount process, and the file system whose descriptor it brings. The file system goes on if the mount
+ * process ends, as long as a process has a file open.
  */
 final class MountSession implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(MountSession.class);

@@ -79,7 +79,7 @@ final class SnapshotFile {
         return space;
     }
 
-    /** A look-up names this file to the kernel. Returns false if the kernel has forgotten it, which is for good. */
+    /** A look-up names this file to the kernel. Returns false if the kernel has forgotten it for good. */
     synchronized boolean lookUp() {
         lookups++;
         usedAt = clock.getAsLong();

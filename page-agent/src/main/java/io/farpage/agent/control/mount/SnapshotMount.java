@@ -27,11 +27,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One mounted file system: a directory with a read-only file for each snapshot. What a file is and has never changes, so
- * the kernel keeps what it learns, and asks for no page twice while the page is in its page cache.
+ * One mounted file system: a directory with a read-only file for each snapshot. What a file is and has never changes.
+ * So the kernel keeps what it learns, and asks for no page that is in its page cache.
  *
- * <p>A request that waits for the coordinator or a home has a virtual thread of its own. What the agent has not answered
- * when it ends, the kernel asks the next agent.
+ * <p>A request that waits for the coordinator or a home has a virtual thread of its own. What the agent has not
+ * answered when it ends, the kernel asks the next agent.
  */
 final class SnapshotMount implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(SnapshotMount.class);

@@ -6,7 +6,7 @@ import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.Optional;
 
-/** Reads bytes of a space that no node writes to, and fetches none of the pages that its homes do not have. Any thread. */
+/** Reads bytes of a space that no node writes to; pages that its homes do not have are zeros at once. Any thread. */
 public final class SpaceReader {
     private final PageTool pages;
     private final SpaceUse use;

@@ -37,7 +37,7 @@ public final class ShardLoop implements AutoCloseable {
     /** Guests whose faults one shard serves; the agent refuses more. */
     public static final int MAX_DESCRIPTORS = 256;
 
-    /** Sources with a descriptor that are no guests. */
+    /** Sources with a descriptor beside guests: the mounted snapshots. */
     private static final int OTHER_DESCRIPTORS = 1;
 
     private final Shard shard;

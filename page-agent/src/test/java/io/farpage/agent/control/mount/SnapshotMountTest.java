@@ -185,7 +185,7 @@ class SnapshotMountTest {
         long id = makeSnapshot("golden");
         assertEquals(Errno.ENOENT, kernel.lookUp("plain").error());
         assertEquals(Errno.ENOENT, kernel.lookUp("missing").error());
-        assertEquals(Errno.ENOENT, kernel.lookUp(Long.toString(id)).error(), "an id is no name");
+        assertEquals(Errno.ENOENT, kernel.lookUp(Long.toString(id)).error(), "an id does not name it");
         assertEquals(Errno.ENOENT, kernel.lookUp("../golden").error());
         ByteBuffer entry = kernel.lookUp("golden").fields();
         assertEquals(SnapshotFile.node(id), entry.getLong(0));

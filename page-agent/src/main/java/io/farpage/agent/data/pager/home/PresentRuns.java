@@ -14,7 +14,7 @@ public record PresentRuns(@Nullable PresenceMap presence) {
         return presence != null && presence.get((int) page) == PresenceMap.ZERO;
     }
 
-    /** The end of the pages of one extent, from {@code page} on, that are all zeros or all not; {@code most} at most. */
+    /** The end of pages of one extent, from {@code page} on, that are all zeros or all not; {@code most} at most. */
     public long end(SpaceMap map, long page, long most) {
         int next = map.extent(page) + 1;
         long end = next < map.extents() ? Math.min(most, map.firstPage(next)) : most;

@@ -79,7 +79,7 @@ public final class MappedSnapshot implements AutoCloseable {
         }
     }
 
-    /** Waits for the process to end by itself. Returns its exit code, 128 and the number of the signal if one ended it. */
+    /** Waits for the process to end by itself. Returns its exit code; 128 and a number if that signal ended it. */
     public int awaitEnd() {
         try {
             if (!process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {

@@ -86,7 +86,7 @@ final class SnapshotFile {
         return !forgotten;
     }
 
-    /** The kernel undoes look-ups. Returns whether it has forgotten the file, whose space is not in use from then on. */
+    /** The kernel undoes look-ups. Returns whether it has forgotten the file; its space is not in use then. */
     synchronized boolean forget(long count) {
         lookups -= count;
         forgotten |= lookups <= 0;

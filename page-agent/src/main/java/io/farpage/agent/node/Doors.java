@@ -132,7 +132,7 @@ public final class Doors implements AutoCloseable {
     public static Path mountSocket(Config config, String node) {
         return config.get(AgentKeys.MOUNT_SOCKET)
                 .or(() -> config.get(AgentKeys.API_SOCKET)
-                        .map(api -> SocketDirectory.mounts(api.toAbsolutePath().getParent(), node)))
+                        .map(api -> SocketDirectory.mountsBeside(api.toAbsolutePath(), node)))
                 .orElseGet(() -> SocketDirectory.mounts(SocketDirectory.own(), node))
                 .toAbsolutePath()
                 .normalize();

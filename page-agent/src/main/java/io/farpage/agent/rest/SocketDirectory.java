@@ -23,6 +23,8 @@ public final class SocketDirectory {
     /** What a socket's name ends with. */
     public static final String SUFFIX = ".sock";
 
+    private static final String MOUNTS = ".mounts";
+
     private static final Path OF_ROOT = Path.of("/run/farpage");
 
     private SocketDirectory() {}
@@ -56,7 +58,12 @@ public final class SocketDirectory {
 
     /** The socket on which a node's agent takes file systems of snapshots, in a directory. */
     public static Path mounts(Path directory, String node) {
-        return directory.resolve(node + ".mounts");
+        return directory.resolve(node + MOUNTS);
+    }
+
+    /** As {@link #mounts}, in the directory of another socket. */
+    public static Path mountsBeside(Path other, String node) {
+        return other.resolveSibling(node + MOUNTS);
     }
 
     /**

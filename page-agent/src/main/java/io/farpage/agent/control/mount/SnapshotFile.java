@@ -99,7 +99,7 @@ final class SnapshotFile {
     /** Ends the use of the space. */
     synchronized void end() {
         reading.ifPresent(one -> {
-            port.remove(one.file());
+            port.remove(one.file().node());
             one.use().close();
         });
         reading = Optional.empty();

@@ -295,7 +295,7 @@ final class SnapshotMount implements AutoCloseable {
 
     /** Adopts what the agent before had open, and lets the kernel forget what no process uses. */
     Duration step() throws CoordinatorException, InterruptedException {
-        for (long id : adopted) {
+        for (long id : List.copyOf(adopted)) {
             Optional<SnapshotFile> file = file(SnapshotFile.node(id));
             if (file.isPresent()) {
                 file.get().adopt();
@@ -303,7 +303,7 @@ final class SnapshotMount implements AutoCloseable {
             adopted.remove(id);
             changed.run();
         }
-        for (SnapshotFile file : files.values()) {
+        for (SnapshotFile file : List.copyOf(files.values())) {
             if (file.isIdle(LOOKED, KEPT) || file.isDeleting()) {
                 boolean isUnknown = fuse.forgetName(file.space().name()) == -Errno.ENOENT;
                 if (isUnknown && !file.isInUse()) {

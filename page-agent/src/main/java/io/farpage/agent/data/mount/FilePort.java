@@ -38,9 +38,9 @@ public final class FilePort {
         files = more;
     }
 
-    /** Lets a file be read no longer, from the next request on. Any thread. */
-    public synchronized void remove(ReadableFile file) {
-        files = Arrays.stream(files).filter(one -> one != file).toArray(ReadableFile[]::new);
+    /** Lets the file of a node be read no longer, from the next request on. Any thread. */
+    public synchronized void remove(long node) {
+        files = Arrays.stream(files).filter(one -> one.node() != node).toArray(ReadableFile[]::new);
     }
 
     FuseConnection fuse() {

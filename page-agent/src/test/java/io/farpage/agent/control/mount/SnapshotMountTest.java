@@ -50,6 +50,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,7 +75,7 @@ class SnapshotMountTest {
             new ShardLoop.Options(
                     "shard", IdleStrategy.BLOCK, Duration.ZERO, OptionalInt.empty(), ThreadScheduling.ordinary()));
     private final List<List<Long>> reported = new ArrayList<>();
-    private volatile long now = 1;
+    private final AtomicLong now = new AtomicLong(1);
     private volatile boolean ended;
     private TestCoordinator coordinator;
     private PagePool pool;
@@ -100,7 +101,7 @@ class SnapshotMountTest {
         image = new SpaceImage(pages, presence);
         MountShard shard = new MountShard(self, loop, PeerLink::new, 4, Duration.ofSeconds(1));
         context = new MountContext(
-                new SnapshotSpaces("a", spaces, presence, pages), shard, () -> now, new MountCounters(shard));
+                new SnapshotSpaces("a", spaces, presence, pages), shard, now::get, new MountCounters(shard));
         loop.start();
         kernel = new PretendedKernel();
         mount = mount(List.of());
@@ -242,14 +243,14 @@ class SnapshotMountTest {
         makeSnapshot("golden");
         long node = kernel.find("golden");
         kernel.open(node);
-        now += Duration.ofHours(1).toNanos();
+        now.addAndGet(Duration.ofHours(1).toNanos());
         mount.step();
         assertTrue(kernel.next(SOON).isEmpty(), "it is open");
         kernel.release(node);
-        now += Duration.ofSeconds(59).toNanos();
+        now.addAndGet(Duration.ofSeconds(59).toNanos());
         mount.step();
         assertTrue(kernel.next(SOON).isEmpty(), "its pages stay for a minute");
-        now += Duration.ofSeconds(1).toNanos();
+        now.addAndGet(Duration.ofSeconds(1).toNanos());
         mount.step();
         PretendedKernel.Answer notice = kernel.next(SOON).orElseThrow();
         assertEquals(0, notice.unique());

@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -147,11 +148,9 @@ class MountedSnapshotsTest {
         }
         assertEquals(BYTES * 3.0 / 4, fetchedBytes("a"), "every page that is not zeros, once");
         assertEquals(0, fetchedBytes("b"), "its pages are in the pool of this node");
-        assertEquals(
-                List.of("golden"),
-                Files.list(onA.file(""))
-                        .map(file -> file.getFileName().toString())
-                        .toList());
+        try (Stream<Path> files = Files.list(onA.file(""))) {
+            assertEquals(List.of(onA.file("golden")), files.toList());
+        }
     }
 
     @Test

@@ -28,6 +28,7 @@ public final class SnapshotMounts implements AutoCloseable {
     private static final int MODE = 0600;
     private static final int BACKLOG = 4;
     private static final Duration UNREGISTERED = Duration.ofMillis(20);
+    private static final Duration RETRY = Duration.ofSeconds(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final Path path;
@@ -66,12 +67,21 @@ public final class SnapshotMounts implements AutoCloseable {
             ready.add(wake.fd(), PollSet.POLLIN);
             ready.await(UNREGISTERED.toNanos());
         }
-        if (!stopping) {
-            listen(ready);
+        String said = "";
+        while (!stopping) {
+            String failure = listen(ready);
+            if (!stopping && !failure.equals(said)) {
+                log.error("snapshots cannot be mounted yet: no socket at {}: {}", path, failure);
+                said = failure;
+            }
+            ready.clear();
+            ready.add(wake.fd(), PollSet.POLLIN);
+            ready.await(RETRY.toNanos());
         }
     }
 
-    private void listen(PollSet ready) {
+    /** Takes connections until this is closed. Returns why it ended before, if it did. */
+    private String listen(PollSet ready) {
         int fd = -1;
         try {
             SocketPath.removeStale(path);
@@ -89,8 +99,9 @@ public final class SnapshotMounts implements AutoCloseable {
                 accept(fd);
             }
             bound.remove();
+            return "";
         } catch (RuntimeException | IOException e) {
-            log.error("snapshots cannot be mounted: no socket at {}: {}", path, e.getMessage());
+            return String.valueOf(e.getMessage());
         } finally {
             if (fd >= 0) {
                 FileIo.close(errno, fd);

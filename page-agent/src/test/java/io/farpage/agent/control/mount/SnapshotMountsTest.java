@@ -142,6 +142,17 @@ class SnapshotMountsTest {
         await("it listens", Deadlines.SHORT).until(() -> Files.exists(socket));
     }
 
+    @Test
+    void shouldListenWhenTheAgentBeforeHasLeftTheSocket() throws Exception {
+        registered = true;
+        await("it listens", Deadlines.SHORT).until(() -> Files.exists(socket));
+        SnapshotMounts next = mounts();
+        Thread.sleep(Duration.ofMillis(100));
+        mounts.close();
+        mounts = next;
+        await("the next one listens", Deadlines.SHORT).until(() -> Files.exists(socket));
+    }
+
     @ParameterizedTest
     @CsvSource({
         "2, 288, 0, version: 2",

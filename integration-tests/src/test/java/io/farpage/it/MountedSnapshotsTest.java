@@ -212,7 +212,7 @@ class MountedSnapshotsTest {
     @Test
     void shouldKeepADeletedSnapshotAsLongAsItIsMapped() throws Exception {
         cluster.openAgent("a", settings("a"));
-        cluster.awaitAllLinks();
+        cluster.awaitActive("a", "");
         makeSnapshot("golden", 1, "a");
         MountProcess mount = mount("a", "--readahead", "0");
         MappedSnapshot machine = map(mount.file("golden"), 1);
@@ -237,7 +237,7 @@ class MountedSnapshotsTest {
     @Test
     void shouldServeWhatIsMappedWhenTheMountProcessHasEnded() throws Exception {
         cluster.openAgent("a", settings("a"));
-        cluster.awaitAllLinks();
+        cluster.awaitActive("a", "");
         makeSnapshot("golden", 1, "a");
         MountProcess first = MountProcess.start(directory, "a", directory.resolve("mount-a"), "--readahead", "0");
         MappedSnapshot machine = map(first.file("golden"), 1);

@@ -1,7 +1,7 @@
 package io.farpage.agent.control.page;
 
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.home.PresentRuns;
+import io.farpage.agent.data.mount.PresentRuns;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.Optional;

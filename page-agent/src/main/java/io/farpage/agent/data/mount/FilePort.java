@@ -4,6 +4,7 @@ import io.farpage.linux.fuse.FuseConnection;
 import io.farpage.linux.fuse.FuseRequest;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ public final class FilePort {
     private final FuseConnection fuse;
     private final Consumer<FuseRequest> others;
     private final Runnable ended;
-    private volatile ReadableFile[] files = NO_FILES;
+    private final AtomicReference<ReadableFile[]> files = new AtomicReference<>(NO_FILES);
 
     // The rest belongs to the shard's thread.
     private int underWay;
@@ -32,15 +33,18 @@ public final class FilePort {
     }
 
     /** Lets a file be read. Any thread. */
-    public synchronized void add(ReadableFile file) {
-        ReadableFile[] more = Arrays.copyOf(files, files.length + 1);
-        more[files.length] = file;
-        files = more;
+    public void add(ReadableFile file) {
+        files.updateAndGet(before -> {
+            ReadableFile[] more = Arrays.copyOf(before, before.length + 1);
+            more[before.length] = file;
+            return more;
+        });
     }
 
     /** Lets the file of a node be read no longer, from the next request on. Any thread. */
-    public synchronized void remove(long node) {
-        files = Arrays.stream(files).filter(one -> one.node() != node).toArray(ReadableFile[]::new);
+    public void remove(long node) {
+        files.updateAndGet(before ->
+                Arrays.stream(before).filter(one -> one.node() != node).toArray(ReadableFile[]::new));
     }
 
     FuseConnection fuse() {
@@ -49,7 +53,7 @@ public final class FilePort {
 
     @Nullable
     ReadableFile file(long node) {
-        ReadableFile[] all = files;
+        ReadableFile[] all = files.get();
         for (int i = 0; i < all.length; i++) {
             if (all[i].node() == node) {
                 return all[i];

@@ -1,6 +1,5 @@
 package io.farpage.agent.data.mount;
 
-import io.farpage.agent.data.pager.home.PresentRuns;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import java.util.function.Supplier;
 

@@ -40,7 +40,7 @@ public final class FuseConnection implements AutoCloseable {
     private final MemorySegment buffer = Arena.ofAuto().allocate(REQUEST_BYTES, Long.BYTES);
     private final MemorySegment header = Arena.ofAuto().allocate(ANSWER_HEADER, Long.BYTES);
     private final Message answer = new Message(2);
-    /** Held for reading while the descriptor is written to, so that it is not closed meanwhile. */
+    /** Held for reading while another thread writes to the descriptor, so that it is not closed meanwhile. */
     private final ReadWriteLock use = new ReentrantReadWriteLock();
 
     private volatile boolean ended;
@@ -122,24 +122,17 @@ public final class FuseConnection implements AutoCloseable {
     }
 
     /**
-     * Answers a READ. The reading thread only.
+     * Answers a READ. The reading thread only, and not once this is closed.
      *
      * @param address of the bytes, which are the caller's again when this returns
      */
     public void answer(long number, long address, int length) {
-        use.readLock().lock();
-        try {
-            if (!closed) {
-                header.set(JAVA_INT, 0, ANSWER_HEADER + length);
-                header.set(JAVA_LONG, 8, number);
-                answer.clear();
-                answer.add(header.address(), ANSWER_HEADER);
-                answer.add(address, length);
-                var _ = FileIo.writev(errno, fd, answer);
-            }
-        } finally {
-            use.readLock().unlock();
-        }
+        header.set(JAVA_INT, 0, ANSWER_HEADER + length);
+        header.set(JAVA_LONG, 8, number);
+        answer.clear();
+        answer.add(header.address(), ANSWER_HEADER);
+        answer.add(address, length);
+        var _ = FileIo.writev(errno, fd, answer);
     }
 
     /** Answers a request. Returns whether its caller still waits. */

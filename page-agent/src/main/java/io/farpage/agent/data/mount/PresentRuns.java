@@ -1,5 +1,6 @@
-package io.farpage.agent.data.pager.home;
+package io.farpage.agent.data.mount;
 
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import org.jspecify.annotations.Nullable;
 

@@ -120,7 +120,13 @@ public final class FileReads implements DutyCycle {
         return ports.isEmpty() ? -1 : ready.fd();
     }
 
-    /** Only a request of the kernel is malformed, and the next is not. */
+    /** Without a file system there is no work. */
+    @Override
+    public boolean isQuiescent() {
+        return ports.isEmpty();
+    }
+
+    /** A request that cannot be handled does not end the others. */
     @Override
     public boolean failed(Throwable cause) {
         return true;

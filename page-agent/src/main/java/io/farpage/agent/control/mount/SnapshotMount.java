@@ -14,9 +14,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -43,6 +45,8 @@ final class SnapshotMount implements AutoCloseable {
     /** How long the pages of a file that no process has open stay in the page cache. */
     private static final Duration KEPT = Duration.ofMinutes(1);
 
+    private static final int MAX_INTERRUPTED = 256;
+
     private final FuseConnection fuse;
     private final FilePort port;
     private final MountHello hello;
@@ -54,6 +58,9 @@ final class SnapshotMount implements AutoCloseable {
     private final Set<Long> adopted = ConcurrentHashMap.newKeySet();
     /** By the number of a READ that is under way: whether its caller still waits. */
     private final Map<Long, AtomicBoolean> reads = new ConcurrentHashMap<>();
+
+    /** Numbers of requests that were interrupted and not passed on by then. The shard's thread. */
+    private final SequencedSet<Long> interrupted = new LinkedHashSet<>();
 
     private final ExecutorService requests = Executors.newVirtualThreadPerTaskExecutor();
     private final ControlThread upkeep;
@@ -89,17 +96,28 @@ final class SnapshotMount implements AutoCloseable {
     private void accept(FuseRequest request) {
         switch (request.operation()) {
             case FuseRequest.INIT -> begin(request);
-            case FuseRequest.INTERRUPT ->
-                Optional.ofNullable(reads.get(request.interrupted())).ifPresent(waits -> waits.set(false));
-            case FuseRequest.DESTROY -> {}
+            case FuseRequest.INTERRUPT -> interrupt(request.interrupted());
             case FuseRequest.OPENDIR -> fuse.answer(request, FuseAnswer.openedDirectory());
-            case FuseRequest.RELEASEDIR -> fuse.answer(request, new byte[0]);
+            case FuseRequest.RELEASEDIR, FuseRequest.DESTROY -> fuse.answer(request, new byte[0]);
             case FuseRequest.STATFS -> fuse.answer(request, FuseAnswer.statfs());
             case FuseRequest.READ -> {
-                reads.put(request.unique(), new AtomicBoolean(true));
+                reads.put(request.unique(), new AtomicBoolean(!interrupted.remove(request.unique())));
                 requests.execute(() -> run(request));
             }
             default -> requests.execute(() -> run(request));
+        }
+    }
+
+    /** A caller is interrupted. The kernel says so once, also of a READ that the data plane may pass on later. */
+    private void interrupt(long unique) {
+        AtomicBoolean waits = reads.get(unique);
+        if (waits != null) {
+            waits.set(false);
+        } else {
+            interrupted.add(unique);
+            if (interrupted.size() > MAX_INTERRUPTED) {
+                interrupted.removeFirst();
+            }
         }
     }
 
@@ -296,12 +314,7 @@ final class SnapshotMount implements AutoCloseable {
     /** Adopts what the agent before had open, and lets the kernel forget what no process uses. */
     Duration step() throws CoordinatorException, InterruptedException {
         for (long id : List.copyOf(adopted)) {
-            Optional<SnapshotFile> file = file(SnapshotFile.node(id));
-            if (file.isPresent()) {
-                file.get().adopt();
-            }
-            adopted.remove(id);
-            changed.run();
+            adopt(id);
         }
         for (SnapshotFile file : List.copyOf(files.values())) {
             if (file.isIdle(LOOKED, KEPT) || file.isDeleting()) {
@@ -312,6 +325,19 @@ final class SnapshotMount implements AutoCloseable {
             }
         }
         return TICK;
+    }
+
+    private void adopt(long id) throws CoordinatorException, InterruptedException {
+        try {
+            Optional<SnapshotFile> file = file(SnapshotFile.node(id));
+            if (file.isPresent()) {
+                file.get().adopt();
+            }
+        } catch (CoordinatorRefusedException e) {
+            log.warn("{}: snapshot {} was open and is not used again: {}", hello.directory(), id, e.getMessage());
+        }
+        adopted.remove(id);
+        changed.run();
     }
 
     /** Ends without answering what waits. */

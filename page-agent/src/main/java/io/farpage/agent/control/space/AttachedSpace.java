@@ -219,6 +219,12 @@ final class AttachedSpace {
         return isNew;
     }
 
+    /** This agent is attached no longer, and the space is gone: its pages are lost to all uses. */
+    synchronized void lose() {
+        map = map.lost();
+        leaving = true;
+    }
+
     /** Runs a task when the exclusive use is revoked; at once if it has been. The task must not wait. */
     synchronized void whenRevoked(Runnable task) {
         whenRevoked = task;

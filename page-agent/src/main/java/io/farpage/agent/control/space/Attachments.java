@@ -234,6 +234,8 @@ final class Attachments {
                         .filter(now -> !now.space().deleting())
                         .isEmpty()) {
                     space.revoke(AttachedSpace.DELETED);
+                    // Its frames may be those of another space by now, also in the pool of this node.
+                    space.lose();
                 } else {
                     throw e;
                 }

@@ -84,7 +84,7 @@ public final class FilePort {
         completeRemoval();
     }
 
-    /** Answers no request from now on, and completes {@code done} when no read is under way. */
+    /** No request is read from now on: completes {@code done} when no read is under way. */
     void remove(CompletableFuture<Void> done) {
         removed = done;
         completeRemoval();
@@ -95,9 +95,5 @@ public final class FilePort {
         if (done != null && underWay == 0) {
             done.complete(null);
         }
-    }
-
-    boolean isRemoved() {
-        return removed != null;
     }
 }

@@ -250,14 +250,12 @@ public final class FileReads implements DutyCycle {
             return;
         }
         FilePort port = Objects.requireNonNull(read.port);
-        if (!port.isRemoved()) {
-            if (read.failed) {
-                port.pass(FuseRequest.read(read.unique, read.file, read.offset, read.size));
-            } else {
-                port.fuse().answer(read.unique, pool.stagingAddress() + pool.offset(read.frame), read.length);
-                reads.add(1);
-                bytes.add(read.length);
-            }
+        if (read.failed) {
+            port.pass(FuseRequest.read(read.unique, read.file, read.offset, read.size));
+        } else {
+            port.fuse().answer(read.unique, pool.stagingAddress() + pool.offset(read.frame), read.length);
+            reads.add(1);
+            bytes.add(read.length);
         }
         pool.stagingFrames().freeRun(read.frame, frames(read.length));
         read.port = null;

@@ -103,6 +103,11 @@ final class PretendedKernel implements AutoCloseable {
         return asked;
     }
 
+    /** The number of the latest request. */
+    long asked() {
+        return asked;
+    }
+
     /** The next answer or notice; empty if none comes in a time. */
     Optional<Answer> next(Duration patience) {
         PollSet ready = new PollSet(1);

@@ -360,6 +360,20 @@ final class FollowedSpacesTest {
         assertFalse(refused.isRevoked(), "the node may not be registered");
     }
 
+    /** Snapshots that are mapped as files are in use for long, and homes of this node are read without a key. */
+    @Test
+    void shouldLoseThePagesOfASharedSpaceThatIsGone() throws Exception {
+        SpaceUse gone = spaces.use(1).orElseThrow();
+        SpaceUse kept = spaces.use(2).orElseThrow();
+        failures.put("attach 1 shared", refusal(404, "not-found"));
+        known.remove(1L);
+        step(document(2));
+        assertTrue(gone.map().isLost(0));
+        assertFalse(kept.map().isLost(0));
+        gone.close();
+        assertEquals(Optional.empty(), spaces.use(1), "it is not used again");
+    }
+
     @Test
     void shouldEndTheUseOfASpaceThatIsBeingDeleted() throws Exception {
         SpaceUse use = exclusively(1);

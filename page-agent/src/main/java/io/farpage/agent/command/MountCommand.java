@@ -1,13 +1,12 @@
 package io.farpage.agent.command;
 
-import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.mount.Mounter;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.agent.node.Doors;
-import io.farpage.agent.node.Host;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.supervise.Supervision;
+import io.farpage.tls.TlsException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -35,6 +34,7 @@ import picocli.CommandLine.Spec;
 public final class MountCommand implements Callable<Integer> {
     private static final String DEFAULT_MODE = "0440";
     private static final int KIB = 1024;
+    private static final int MAX_READAHEAD = 1024;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -78,11 +78,11 @@ public final class MountCommand implements Callable<Integer> {
     public Integer call() {
         try {
             Config config = configuration.load();
-            Path socket = Doors.mountSocket(config, AgentOptions.nodeId(config, Host.name()));
+            Path socket = Doors.mountSocket(config, Doors.nodeOf(config));
             SocketAccess access = SocketAccess.of("--owner", permissions(), Optional.ofNullable(owner));
-            Mounter mounter = Mounter.mount(directory, socket, access, readahead * KIB);
+            Mounter mounter = Mounter.mount(directory, socket, access, readaheadBytes());
             return serve(mounter, socket);
-        } catch (ConfigException | IOException | IllegalArgumentException e) {
+        } catch (ConfigException | TlsException | IOException | IllegalArgumentException e) {
             spec.commandLine().getErr().println("page-agent: " + e.getMessage());
             return 1;
         }
@@ -94,6 +94,14 @@ public final class MountCommand implements Callable<Integer> {
                     spec.commandLine(), "--mode: '%s' is not three octal digits, such as 0440".formatted(mode));
         }
         return Integer.parseInt(mode, 8);
+    }
+
+    private int readaheadBytes() {
+        if (readahead < 0 || readahead > MAX_READAHEAD) {
+            throw new ParameterException(
+                    spec.commandLine(), "--readahead: %d is not from 0 to %d KiB".formatted(readahead, MAX_READAHEAD));
+        }
+        return readahead * KIB;
     }
 
     private int serve(Mounter mounter, Path socket) {

@@ -159,9 +159,11 @@ final class MountSession implements AutoCloseable {
         if (isConnected) {
             byte[] line = (Json.STRICT.writeValueAsString(reply) + "\n").getBytes(StandardCharsets.UTF_8);
             long sent = UnixSockets.send(Errno.ofThread(), connection, line, List.of());
-            if (sent != line.length) {
-                // A part of a line would be misread. The mount process connects again.
-                disconnect();
+            if (sent >= 0 ? sent < line.length : sent == -Errno.EAGAIN) {
+                // The mount process has stood still for long, and a part of a line would be misread. It connects again,
+                // and another session takes the file system.
+                stopping = true;
+                wake.signal(Errno.ofThread());
             }
         }
     }
@@ -179,7 +181,9 @@ final class MountSession implements AutoCloseable {
         stopping = true;
         wake.signal(Errno.ofThread());
         try {
-            if (!thread.join(CLOSE_TIMEOUT)) {
+            if (thread.join(CLOSE_TIMEOUT)) {
+                wake.close();
+            } else {
                 log.warn("a file system of snapshots is not left within {}", CLOSE_TIMEOUT);
             }
         } catch (InterruptedException e) {

@@ -36,6 +36,7 @@ import tools.jackson.core.JacksonException;
 public final class Mounter implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Mounter.class);
     private static final Duration RETRY = Duration.ofMillis(100);
+    private static final Duration REFUSED = Duration.ofSeconds(5);
     private static final int BUFFER_BYTES = 64 << 10;
     private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
     private static final int DIRECTORY_COLUMN = 4;
@@ -47,6 +48,7 @@ public final class Mounter implements AutoCloseable {
     private final Errno errno = Errno.create();
     private final PollSet ready = new PollSet(3);
     private MountHello hello;
+    private Optional<String> refusal = Optional.empty();
     private volatile boolean closing;
 
     /** How serving ended. */
@@ -135,7 +137,7 @@ public final class Mounter implements AutoCloseable {
                     FileIo.close(errno, connection.get());
                 }
             }
-            if (await(-1, connection.isPresent() ? Duration.ZERO : RETRY)) {
+            if (await(-1, refusal.isEmpty() ? RETRY : REFUSED)) {
                 return closing ? End.CLOSED : End.UNMOUNTED;
             }
         }
@@ -167,27 +169,44 @@ public final class Mounter implements AutoCloseable {
                 text.append(new String(
                         buffer.asSlice(0, part.bytes()).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
                 for (int end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
-                    MountReply reply = Json.LENIENT.readValue(text.substring(0, end), MountReply.class);
+                    Optional<MountReply> reply = reply(text.substring(0, end));
                     text.delete(0, end + 1);
-                    if (reply.refused().isPresent()) {
-                        log.error(
-                                "the agent at {} does not serve {}: {}",
-                                agent,
-                                directory,
-                                reply.refused().get());
+                    if (reply.isEmpty()) {
+                        continue;
+                    }
+                    if (!take(reply.get())) {
                         return serves;
                     }
-                    hello = hello.withOpen(reply.open());
                     if (!serves) {
                         serves = true;
                         served.run();
                     }
                 }
             }
-        } catch (JacksonException e) {
-            log.warn("the agent at {} sends what is not understood: {}", agent, e.getMessage());
         }
         return serves;
+    }
+
+    /** What an agent says; one that says what is not understood has said nothing. */
+    private Optional<MountReply> reply(String text) {
+        try {
+            return Optional.of(Json.LENIENT.readValue(text, MountReply.class));
+        } catch (JacksonException e) {
+            log.warn("the agent at {} sends what is not understood: {}", agent, e.getOriginalMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Returns whether the agent serves the file system. */
+    private boolean take(MountReply reply) {
+        if (!reply.refused().equals(refusal)) {
+            reply.refused().ifPresent(why -> log.error("the agent at {} does not serve {}: {}", agent, directory, why));
+        }
+        refusal = reply.refused();
+        if (refusal.isEmpty()) {
+            hello = hello.withOpen(reply.open());
+        }
+        return refusal.isEmpty();
     }
 
     /**

@@ -95,7 +95,7 @@ public final class SnapshotMounts implements AutoCloseable {
                 ready.add(wake.fd(), PollSet.POLLIN);
                 ready.add(fd, PollSet.POLLIN);
                 ready.await(-1);
-                sessions.removeIf(MountSession::hasEnded);
+                closeEnded();
                 accept(fd);
             }
             bound.remove();
@@ -107,6 +107,11 @@ public final class SnapshotMounts implements AutoCloseable {
                 FileIo.close(errno, fd);
             }
         }
+    }
+
+    private void closeEnded() {
+        sessions.stream().filter(MountSession::hasEnded).forEach(MountSession::close);
+        sessions.removeIf(MountSession::hasEnded);
     }
 
     private void accept(int fd) {
@@ -139,6 +144,7 @@ public final class SnapshotMounts implements AutoCloseable {
                 return;
             }
             sessions.forEach(MountSession::close);
+            wake.close();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

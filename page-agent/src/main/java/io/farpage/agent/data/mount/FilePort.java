@@ -20,7 +20,6 @@ public final class FilePort {
     // The rest belongs to the shard's thread.
     private int underWay;
     private @Nullable CompletableFuture<Void> removed;
-    private boolean hasEnded;
 
     /**
      * @param others gets the requests that the data plane does not answer, on the shard's thread; must not wait
@@ -66,12 +65,10 @@ public final class FilePort {
         others.accept(request);
     }
 
-    /** Notices once that the file system is unmounted. */
+    /** The file system is unmounted, and is not read from now on. */
     void noticeEnd() {
-        if (fuse.hasEnded() && !hasEnded) {
-            hasEnded = true;
-            ended.run();
-        }
+        assert fuse.hasEnded() : "a file system that is mounted has no end";
+        ended.run();
     }
 
     void begin() {

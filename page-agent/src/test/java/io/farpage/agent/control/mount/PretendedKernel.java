@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -204,6 +203,5 @@ final class PretendedKernel implements AutoCloseable {
     @Override
     public void close() {
         FileIo.close(errno, fd);
-        assertTrue(fd >= 0);
     }
 }

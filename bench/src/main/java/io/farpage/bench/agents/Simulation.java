@@ -100,7 +100,7 @@ final class Simulation {
         ledger = new Ledger(store, EVENTS_RETAINED, nanos -> {});
         membership = new Membership(ledger, time, LEASE, HEARTBEAT);
         links = new io.farpage.coordinator.cluster.Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), false);
+        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), new Spaces.Options(false, 100));
     }
 
     /**

@@ -4,6 +4,7 @@ import io.farpage.config.Quantities;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.backup.Rows;
+import io.farpage.coordinator.cluster.Allocations;
 import io.farpage.coordinator.cluster.Attaching;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Copies;
@@ -101,7 +102,7 @@ public final class Api {
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, spaces, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, snapshots, attachments, drops, heat, hosting, control).routes());
-        routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
+        routes.addAll(new RepairRoutes(new Allocations(ledger), repairs, drains, spaces, hosting).routes());
         routes.addAll(new CopyRoutes(membership, links, copies, spaceRepairs).routes());
         routes.addAll(certificates.routes());
         routes.addAll(Dashboard.routes());

@@ -4,6 +4,7 @@ import io.farpage.coordinator.cluster.Alerts;
 import io.farpage.coordinator.cluster.Keys;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Promises;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind.Severity;
@@ -22,6 +23,7 @@ import io.farpage.coordinator.model.Overview.NodeUse;
 import io.farpage.coordinator.model.Overview.Totals;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.coordinator.model.operation.Filters;
@@ -35,6 +37,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -196,6 +199,9 @@ final class Overviews {
                         .distinct()
                         .sorted()
                         .toList(),
+                space.isThin()
+                        ? OptionalLong.of(new SpaceExtents(space, 0, extents).allocatedBytes())
+                        : OptionalLong.empty(),
                 List.copyOf(state.attachments()
                         .subMap(attached, Keys.id(space.id()) + AFTER_SLASH)
                         .values()));
@@ -224,7 +230,8 @@ final class Overviews {
                 pool,
                 used,
                 links(state),
-                extents(state));
+                extents(state),
+                OptionalLong.of(Promises.bytes(state)));
     }
 
     private static LinkCounts links(State state) {

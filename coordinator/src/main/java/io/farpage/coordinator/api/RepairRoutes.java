@@ -1,5 +1,6 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.coordinator.cluster.Allocations;
 import io.farpage.coordinator.cluster.Drains;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Repairs;
@@ -17,15 +18,17 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/** What moves pages from home to home: promotions of homes that have joined, and nodes that are drained. */
+/** What changes the homes of extents: room of thin spaces, homes that have joined, and nodes that are drained. */
 final class RepairRoutes {
 
+    private final Allocations allocations;
     private final Repairs repairs;
     private final Drains drains;
     private final Spaces spaces;
     private final Hosting hosting;
 
-    RepairRoutes(Repairs repairs, Drains drains, Spaces spaces, Hosting hosting) {
+    RepairRoutes(Allocations allocations, Repairs repairs, Drains drains, Spaces spaces, Hosting hosting) {
+        this.allocations = allocations;
         this.repairs = repairs;
         this.drains = drains;
         this.spaces = spaces;
@@ -34,12 +37,35 @@ final class RepairRoutes {
 
     List<Route> routes() {
         return List.of(
+                Route.answering(SpaceOperations.ALLOCATE, this::allocate),
+                Route.answering(SpaceOperations.DEALLOCATE, this::deallocate),
                 Route.answering(SpaceOperations.PROMOTE, this::promote),
                 Route.answering(SpaceOperations.ALLOW_PULLS, this::allowPulls),
                 Route.answering(NodeOperations.PULLED, this::pulled),
                 Route.answering(NodeOperations.DRAINED, ctx -> drains.of(ctx.pathParam("id"))),
                 Route.answering(NodeOperations.BEGIN_DRAIN, ctx -> drains.begin(ctx.pathParam("id"))),
                 new Route(NodeOperations.CANCEL_DRAIN, ctx -> drains.cancel(ctx.pathParam("id"))));
+    }
+
+    /**
+     * When this has answered, the homes that are alive keep which extents have room, so that a rebuild takes no page that
+     * was written for zeros.
+     */
+    private SpaceExtents allocate(Context ctx) throws IOException, InterruptedException {
+        String space = ctx.pathParam("id");
+        WriterRequest request = Requests.body(ctx, SpaceOperations.ALLOCATE);
+        RequestAudit.note(ctx, "extents", request.extents().size());
+        allocations.allocate(space, ctx.pathParam("node"), request);
+        hosting.awaitAcknowledged(hosting.homesBeside(space, ""));
+        return spaces.extents(space);
+    }
+
+    private SpaceExtents deallocate(Context ctx) throws IOException {
+        String space = ctx.pathParam("id");
+        WriterRequest request = Requests.body(ctx, SpaceOperations.DEALLOCATE);
+        RequestAudit.note(ctx, "extents", request.extents().size());
+        allocations.deallocate(space, ctx.pathParam("node"), request);
+        return spaces.extents(space);
     }
 
     /**

@@ -25,6 +25,9 @@ public final class Alerts {
     /** Part of a pool in use from which it is nearly full: an extent that moves, or a repair, may find no room. */
     private static final double NEARLY_FULL = 0.9;
 
+    /** Part of all pools in use from which room for thin spaces is scarce. */
+    private static final double SCARCE = 0.8;
+
     private static final int PERCENT = 100;
     private static final Comparator<Alert> URGENCY = Comparator.comparing(Alert::kind)
             .thenComparing(alert -> alert.space().orElse(""))
@@ -45,6 +48,7 @@ public final class Alerts {
         Alerts alerts = new Alerts(state);
         state.spaces().values().forEach(alerts::checkSpace);
         state.nodes().values().forEach(alerts::checkNode);
+        alerts.checkRoom();
         alerts.checkExpected();
         alerts.checkFences();
         alerts.found.sort(URGENCY);
@@ -93,7 +97,7 @@ public final class Alerts {
 
     /** Whether an extent that is not lost has fewer homes than its space was made with. */
     public static boolean isDegraded(Space space, Extent extent) {
-        return extent.state() == ExtentState.OK && extent.homes().size() < space.copies();
+        return extent.state() == ExtentState.OK && extent.isShortOf(space.copies());
     }
 
     private void checkNode(Node node) {
@@ -121,6 +125,28 @@ public final class Alerts {
                     node.id(),
                     "%d %% of its pool are in use; add a node, or raise pool.exported"
                             .formatted(used * PERCENT / pool));
+        }
+    }
+
+    private void checkRoom() {
+        long pools = 0;
+        long free = 0;
+        for (Node node : state.nodes().values()) {
+            if (node.status() != NodeStatus.FAILED) {
+                pools += node.pool().exportedBytes();
+                free += state.freeBytes(node);
+            }
+        }
+        long promised = Promises.bytes(state);
+        if (promised > free && free <= (1 - SCARCE) * pools) {
+            found.add(new Alert(
+                    AlertKind.ROOM_SCARCE.severity(),
+                    AlertKind.ROOM_SCARCE,
+                    Optional.empty(),
+                    Optional.empty(),
+                    ("thin spaces may ask for %d bytes, and all pools have %d left; a guest that gets none keeps what it"
+                                    + " writes in its host's memory; add a node, or delete a space")
+                            .formatted(promised, free)));
         }
     }
 

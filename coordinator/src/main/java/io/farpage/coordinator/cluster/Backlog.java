@@ -28,7 +28,7 @@ public final class Backlog {
 
     /** Homes that an extent is short of; 0 if its pages are lost. */
     static int missing(Draft view, Space space, Extent extent) {
-        return extent.state() == ExtentState.OK
+        return extent.isAllocated() && extent.state() == ExtentState.OK
                 ? Math.max(0, space.copies() - RepairPolicy.kept(view, extent).size())
                 : 0;
     }

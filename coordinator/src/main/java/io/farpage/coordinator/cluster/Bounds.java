@@ -69,7 +69,16 @@ final class Bounds {
      * Extents that a group of homes gets of a new space: fewer while other spaces have half of those that are allowed.
      */
     static int extentsOfGroup(Draft draft) {
-        return extents(draft) < EXTENTS / 2 ? Placement.EXTENTS : 1;
+        return hasManyExtents(draft) ? 1 : Placement.EXTENTS;
+    }
+
+    /** Extents of the guest's pages that a new thin space gets. */
+    static int extentsOfThin(Draft draft) {
+        return hasManyExtents(draft) ? Placement.FEWEST_OF_THIN : Placement.EXTENTS;
+    }
+
+    private static boolean hasManyExtents(Draft draft) {
+        return extents(draft) >= EXTENTS / 2;
     }
 
     private static int extents(Draft draft) {

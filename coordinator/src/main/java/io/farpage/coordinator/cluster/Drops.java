@@ -14,9 +14,11 @@ import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.ProblemException;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -86,7 +88,9 @@ public final class Drops {
     static void keepOne(Draft draft, Space space) {
         draft.extents.change(
                 space,
-                extent -> extent.state() == ExtentState.LOST ? List.of() : dropAllBut(kept(draft, extent), extent));
+                extent -> extent.state() == ExtentState.LOST || !extent.isAllocated()
+                        ? List.of()
+                        : dropAllBut(kept(draft, extent), extent));
     }
 
     private static ExtentHome kept(Draft draft, Extent extent) {
@@ -140,16 +144,30 @@ public final class Drops {
 
     /** Refuses a node that is not attached to a space exclusively, or that homes must cut off. */
     static Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
+        return require(
+                draft,
+                idOrName,
+                node,
+                incarnation,
+                EnumSet.of(AttachMode.EXCLUSIVE),
+                "exclusively, and only the writer of a space changes homes");
+    }
+
+    /** Refuses a node that is not attached to a space, or that homes must cut off. */
+    static Space requireAttached(Draft draft, String idOrName, String node, Incarnation incarnation) {
+        return require(
+                draft, idOrName, node, incarnation, EnumSet.allOf(AttachMode.class), "by this incarnation; attach it first");
+    }
+
+    private static Space require(
+            Draft draft, String idOrName, String node, Incarnation incarnation, Set<AttachMode> modes, String how) {
         Space space = draft.requireSpace(idOrName);
         draft.requireNode(node, incarnation);
         Attachment attachment = draft.attachments
                 .find(Keys.attachment(space.id(), node))
-                .filter(held -> held.incarnation().equals(incarnation) && held.mode() == AttachMode.EXCLUSIVE)
+                .filter(held -> held.incarnation().equals(incarnation) && modes.contains(held.mode()))
                 .orElseThrow(() -> ProblemException.conflict(
-                        "not-attached",
-                        ("node '%s' has space '%s' not attached exclusively, and only the writer of a space changes"
-                                        + " homes")
-                                .formatted(node, space.name())));
+                        "not-attached", "node '%s' has space '%s' not attached %s".formatted(node, space.name(), how)));
         List<String> awaited = Fences.awaited(draft, space, attachment);
         if (!awaited.isEmpty()) {
             throw ProblemException.conflict(

@@ -31,6 +31,9 @@ final class Placement {
     /** Extents of a space on one group, if it has pages enough. */
     static final int EXTENTS = 64;
 
+    /** Extents of a thin space, if it has pages enough. */
+    static final int FEWEST_OF_THIN = 16;
+
     /** Pages of an extent of a large space at least, in whole blocks in which agents count faults. */
     static final long LEAST_PAGES = 1024;
 
@@ -101,8 +104,31 @@ final class Placement {
 
     /** Pages of an extent at most. */
     private long piece(long pages) {
-        long most = Math.max(LEAST_PAGES, Math.ceilDiv(pages, (long) extentsOfGroup));
+        return piece(pages, LEAST_PAGES, extentsOfGroup);
+    }
+
+    private static long piece(long pages, long least, int extents) {
+        long most = Math.max(least, Math.ceilDiv(pages, (long) extents));
         return Math.ceilDiv(most, BLOCK_PAGES) * BLOCK_PAGES;
+    }
+
+    /**
+     * The extents of a thin space, none of which has room: those of the guest's pages, and one of what is behind them.
+     *
+     * @param pages of the guest
+     * @param behind pages behind the guest's
+     * @param extents of the guest's pages at most
+     */
+    static List<Extent> unallocated(long pages, long behind, int extents) {
+        List<Extent> all = new ArrayList<>();
+        long piece = piece(pages, BLOCK_PAGES, extents);
+        for (long first = 0; first < pages; first += piece) {
+            all.add(new Extent(first, Math.min(piece, pages - first), List.of(), ExtentState.OK));
+        }
+        if (behind > 0) {
+            all.add(new Extent(pages, behind, List.of(), ExtentState.OK));
+        }
+        return all;
     }
 
     private static List<ExtentHome> at(List<ExtentHome> homes, long bytes) {

@@ -154,7 +154,7 @@ public final class Rebalancer {
                     ? Optional.empty()
                     : RepairPolicy.writer(view, space).map(Attachment::node);
             for (Extent extent : view.extents.of(space)) {
-                if (extent.state() == ExtentState.OK) {
+                if (extent.isAllocated() && extent.state() == ExtentState.OK) {
                     pieces.add(piece(view, space, extent, writer));
                 }
             }

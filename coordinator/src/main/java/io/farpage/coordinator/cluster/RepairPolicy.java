@@ -136,7 +136,7 @@ final class RepairPolicy {
     private boolean isSettled(Draft draft, Space space, Extent extent) {
         if (extent.joining().isPresent()
                 || !extent.droppedHomes().isEmpty()
-                || extent.homes().size() < space.copies()) {
+                || extent.isShortOf(space.copies())) {
             return false;
         }
         for (ExtentHome home : extent.homes()) {
@@ -193,7 +193,10 @@ final class RepairPolicy {
     }
 
     private static boolean needsHome(Space space, Extent extent, List<ExtentHome> beside) {
-        return extent.state() == ExtentState.OK && extent.joining().isEmpty() && beside.size() < space.copies();
+        return extent.isAllocated()
+                && extent.state() == ExtentState.OK
+                && extent.joining().isEmpty()
+                && beside.size() < space.copies();
     }
 
     /**

@@ -28,18 +28,22 @@ public final class Spaces {
     private final Ledger ledger;
     private final Time time;
     private final Heat heat;
-    private final boolean divides;
+    private final Options options;
 
     /**
-     * Works on a ledger.
+     * How new spaces are made.
      *
-     * @param divides whether new spaces are divided into extents that can move one by one
+     * @param divides whether they are divided into extents that can move one by one
+     * @param overcommit per cent of the pools that may be in use or promised to thin spaces
      */
-    public Spaces(Ledger ledger, Time time, Heat heat, boolean divides) {
+    public record Options(boolean divides, int overcommit) {}
+
+    /** Works on a ledger. */
+    public Spaces(Ledger ledger, Time time, Heat heat, Options options) {
         this.ledger = ledger;
         this.time = time;
         this.heat = heat;
-        this.divides = divides;
+        this.options = options;
     }
 
     /** All spaces. */
@@ -85,17 +89,12 @@ public final class Spaces {
             }
             checkName(draft, request.name());
             int pageSize = request.pageSize().orElse(4096);
-            List<FreeSpace> rooms = rooms(draft, request);
             int copies = request.replicas().orElse(1);
-            Placement placement = new Placement(rooms, copies, pageSize, divides ? Bounds.extentsOfGroup(draft) : 1);
-            checkDomains(placement, copies);
             long pages = request.sizeBytes() / pageSize;
             Optional<Presence> map = presence ? Optional.of(Presence.of(pages, pageSize)) : Optional.empty();
-            Optional<List<Extent>> withMap =
-                    map.flatMap(one -> placement.place(pages + one.pages(), draft.groups(copies)));
-            List<Extent> extents = withMap.or(() -> placement.place(pages, draft.groups(copies)))
-                    .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies));
-            Bounds.checkNewSpace(draft, extents.size());
+            Made made = extents(draft, request, map);
+            Promises.check(draft, request.isThin(), made.pages() * pageSize * copies, options.overcommit());
+            Bounds.checkNewSpace(draft, made.extents().size());
             long id = draft.newId();
             Bounds.checkAllowed(draft, id, request.nodes().map(List::size).orElse(0));
             Space space = new Space(
@@ -104,12 +103,44 @@ public final class Spaces {
                     .withNodes(request.nodes())
                     .withReplicas(copies)
                     .withCreation(creation)
-                    .withPresence(map.filter(_ -> withMap.isPresent()));
+                    .withPresence(map.filter(_ -> made.pages() > pages));
+            if (request.isThin()) {
+                space = space.withThin();
+            }
             draft.spaces.put(Keys.id(id), space);
-            draft.extents.create(space, extents);
+            draft.extents.create(space, made.extents());
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
         });
+    }
+
+    /**
+     * The extents of a new space.
+     *
+     * @param pages of all of them
+     */
+    private record Made(List<Extent> extents, long pages) {
+        static Made of(List<Extent> extents) {
+            return new Made(extents, extents.stream().mapToLong(Extent::count).sum());
+        }
+    }
+
+    /** Extents with the presence map behind the guest's pages, or without it if there is no room for both. */
+    private Made extents(Draft draft, SpaceRequest request, Optional<Presence> map) {
+        int pageSize = request.pageSize().orElse(4096);
+        int copies = request.replicas().orElse(1);
+        long pages = request.sizeBytes() / pageSize;
+        List<FreeSpace> rooms = rooms(draft, request);
+        Placement placement =
+                new Placement(rooms, copies, pageSize, options.divides() ? Bounds.extentsOfGroup(draft) : 1);
+        checkDomains(placement, copies);
+        if (request.isThin()) {
+            long behind = map.map(Presence::pages).orElse(0L);
+            return Made.of(Placement.unallocated(pages, behind, Bounds.extentsOfThin(draft)));
+        }
+        return Made.of(map.flatMap(one -> placement.place(pages + one.pages(), draft.groups(copies)))
+                .or(() -> placement.place(pages, draft.groups(copies)))
+                .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies)));
     }
 
     static void checkName(Draft draft, String name) {

@@ -161,7 +161,7 @@ public record State(
         /** The groups of homes that have pages, as words: how many nodes, and their ids in order. */
         Set<String> groups() {
             return list.stream()
-                    .filter(extent -> extent.state() == ExtentState.OK)
+                    .filter(extent -> extent.isAllocated() && extent.state() == ExtentState.OK)
                     .map(extent -> extent.homes().stream()
                             .map(ExtentHome::node)
                             .sorted()

@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.progress.ProgressOption;
@@ -132,6 +133,9 @@ public final class SpaceCommand implements Callable<Integer> {
                 description = "Homes of each page, 1 to 3, in different failure domains (default: 1).")
         private int replicas = 1;
 
+        @Option(names = "--thin", description = "Take room when pages are written first, not at once.")
+        private boolean thin;
+
         @Spec
         private @Nullable CommandSpec spec;
 
@@ -144,7 +148,8 @@ public final class SpaceCommand implements Callable<Integer> {
                     Optional.ofNullable(homes),
                     Optional.ofNullable(keyId),
                     Optional.ofNullable(nodes),
-                    replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas));
+                    replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas),
+                    thin ? Optional.of(true) : Optional.empty());
             try (CoordinatorClient client = target.client()) {
                 print(spec, client.createSpace(request));
                 return 0;
@@ -185,13 +190,21 @@ public final class SpaceCommand implements Callable<Integer> {
                         : Optional.of(new RepairWait(client, target.space).await(wait, progressOption));
                 Space space = client.space(target.space).orElseThrow(() -> RepairWait.absent(target.space));
                 PrintWriter out = print(spec, space);
-                client.extents(Long.toString(space.id()))
-                        .filter(of -> space.copies() > 1 || of.isMoving())
-                        .ifPresent(of -> of.extents().forEach(extent -> out.println(of.describe(extent))));
+                client.extents(Long.toString(space.id())).ifPresent(of -> print(of, out));
                 repair.ifPresent(state -> RepairWait.explain(state).forEach(out::println));
                 out.flush();
                 return repair.map(Repair::whole).orElse(true) ? 0 : 1;
             }
+        }
+    }
+
+    private static void print(SpaceExtents of, PrintWriter out) {
+        Space space = of.space();
+        if (space.isThin()) {
+            out.println("  room at homes for %d of %d bytes".formatted(of.allocatedBytes(), space.sizeBytes()));
+        }
+        if (space.copies() > 1 || of.isMoving()) {
+            of.extents().forEach(extent -> out.println(of.describe(extent)));
         }
     }
 

@@ -55,13 +55,16 @@ public final class SpacesCommand implements Callable<Integer> {
     }
 
     private static void print(PrintWriter out, List<SpaceUse> spaces) {
-        TextTable table = new TextTable("SPACE", "ID", "SIZE", "PAGES", "COPIES", "STATE", "HOMES", "ATTACHED");
+        TextTable table = new TextTable("SPACE", "ID", "SIZE", "ALLOCATED", "PAGES", "COPIES", "STATE", "HOMES", "ATTACHED");
         for (SpaceUse use : spaces) {
             Space space = use.space();
             table.add(
                     space.name(),
                     Long.toString(space.id()),
                     Quantities.formatBytes(space.sizeBytes()),
+                    use.allocatedBytes().isPresent()
+                            ? Quantities.formatBytes(use.allocatedBytes().getAsLong())
+                            : space.base().isPresent() ? "none" : "all",
                     Quantities.formatBytes(space.pageSize()),
                     Integer.toString(space.copies()),
                     use.condition(),

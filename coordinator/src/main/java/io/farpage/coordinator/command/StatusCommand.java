@@ -75,19 +75,20 @@ public final class StatusCommand implements Callable<Integer> {
         out.printf("cluster  %s%n", now.cluster().map(Cluster::name).orElse("none was formed"));
         out.printf("nodes    %s%n", nodes(totals));
         out.printf(
-                "pools    %s of %s in use%n",
-                Quantities.formatBytes(totals.usedBytes()), Quantities.formatBytes(totals.poolBytes()));
+                "pools    %s of %s in use%s%n",
+                Quantities.formatBytes(totals.usedBytes()),
+                Quantities.formatBytes(totals.poolBytes()),
+                totals.promisedBytes().orElse(0) > 0
+                        ? ", %s more promised to thin spaces"
+                                .formatted(Quantities.formatBytes(
+                                        totals.promisedBytes().getAsLong()))
+                        : "");
         out.printf("spaces   %d%n", totals.spaces());
         out.printf("alerts   %d critical, %d warnings%n", totals.critical(), totals.warnings());
         for (Alert alert : now.alerts()) {
             out.printf(
-                    "  %-8s %s%s: %s%n",
-                    alert.severity().name().toLowerCase(Locale.ROOT),
-                    alert.space().map(name -> "space " + name).orElse(""),
-                    alert.node()
-                            .map(node -> (alert.space().isPresent() ? ", node " : "node ") + node)
-                            .orElse(""),
-                    alert.message());
+                    "  %-8s %s: %s%n",
+                    alert.severity().name().toLowerCase(Locale.ROOT), alert.subject(), alert.message());
         }
         long more = totals.critical() + totals.warnings() - now.alerts().size();
         if (more > 0) {

@@ -197,6 +197,16 @@ public final class Settings {
                     + " which costs a copy of all their pages. A home that a guest's agent has dropped, or whose pages"
                     + " are lost, is replaced at once. A restart of the coordinator begins it anew.");
 
+    /** How far thin spaces may be promised room that is not there. */
+    public static final Key<Integer> OVERCOMMIT = Key.integer(
+            "pool.overcommit",
+            100,
+            100,
+            10_000,
+            "Per cent of all pools that may be in use by spaces or promised to thin ones; a space that would exceed it"
+                    + " is not made. With 100 a thin space gets room whenever it asks. With more it may get none:"
+                    + " its guest then keeps what it writes in local memory, above its limit, until there is room.");
+
     /** Whether extents move by themselves. */
     public static final Key<Boolean> REBALANCE = Key.bool(
             "rebalance.enabled",
@@ -251,6 +261,7 @@ public final class Settings {
             HEARTBEAT,
             EVENTS,
             REPAIR_GRACE,
+            OVERCOMMIT,
             REBALANCE,
             REBALANCE_INTERVAL,
             REBALANCE_IDLE);

@@ -9,6 +9,24 @@ import java.util.List;
 public sealed interface ExtentCommand {
 
     /**
+     * The pages get room, which holds zeros. Only where they have none.
+     *
+     * @param homes on nodes that have no place in the extent
+     */
+    record Allocate(List<ExtentHome> homes) implements ExtentCommand {
+        /** Copies the list. */
+        public Allocate {
+            homes = List.copyOf(homes);
+        }
+    }
+
+    /**
+     * All pages that are not in the guest's memory are zeros, so that the room is given back: all homes are dropped, and
+     * what joins. Only where they have room, and are not lost.
+     */
+    record Deallocate() implements ExtentCommand {}
+
+    /**
      * A pool joins, to pull the pages from the homes. Only where no home joins yet, no page is lost, and the node has
      * no other place in the extent.
      *
@@ -37,7 +55,7 @@ public sealed interface ExtentCommand {
 
     /**
      * A home, or the pool that joins, is one no longer. WRITEs to it may be under way, so its frames stay reserved. The
-     * last home is never dropped, and no home of an extent whose pages are lost.
+     * last home is never dropped so, and no home of an extent whose pages are lost.
      */
     record Drop(ExtentHome home) implements ExtentCommand {}
 

@@ -18,11 +18,12 @@ import java.util.stream.Stream;
 
 /**
  * What commands make of an extent. A pure function: the same extent and command give the same extent. These rules hold
- * of every extent that commands have made of one with a home:
+ * of every extent that commands have made of one of a new space:
  *
  * <ul>
- *   <li>it has a home at all times, and is lost only when the memory of its last home is gone;
- *   <li>its homes are only pools that the space was made on, or that have pulled all pages;
+ *   <li>it has a home at all times between its allocation and its deallocation, and is lost only when the memory of its
+ *       last home is gone;
+ *   <li>its homes are only pools that were allocated with zeros, or that have pulled all pages;
  *   <li>it keeps the frames of a pool that is a home no longer, until no WRITE to them can be under way;
  *   <li>it is in another epoch after each change of its homes and of what joins.
  * </ul>
@@ -38,23 +39,38 @@ public final class ExtentLife {
      */
     public static Extent apply(Extent extent, ExtentCommand command) {
         Extent next = carryOut(extent, command);
-        assert follows(extent, next) : command + " makes " + next + " of " + extent;
+        assert follows(extent, command, next) : command + " makes " + next + " of " + extent;
         return next;
     }
 
     /** Whether the rules of this class that compare an extent with the one before hold. */
-    private static boolean follows(Extent before, Extent after) {
+    private static boolean follows(Extent before, ExtentCommand command, Extent after) {
         boolean isSameLayout =
                 after.homes().equals(before.homes()) && after.joining().equals(before.joining());
         return after.firstPage() == before.firstPage()
                 && after.count() == before.count()
                 && after.epochNumber() == before.epochNumber() + (isSameLayout ? 0 : 1)
                 && (before.state() == ExtentState.OK || after.state() == ExtentState.LOST)
-                && before.targets().collect(Collectors.toSet()).containsAll(after.homes());
+                && before.isAllocated() == (after.isAllocated() != isAllocation(command))
+                && (!before.isAllocated() || before.targets().collect(Collectors.toSet()).containsAll(after.homes()));
+    }
+
+    private static boolean isAllocation(ExtentCommand command) {
+        return command instanceof ExtentCommand.Allocate || command instanceof ExtentCommand.Deallocate;
     }
 
     private static Extent carryOut(Extent extent, ExtentCommand command) {
         return switch (command) {
+            case ExtentCommand.Allocate allocate -> allocate(extent, allocate);
+            case ExtentCommand.Deallocate _ -> {
+                require(extent.isAllocated() && extent.state() == ExtentState.OK, extent, command);
+                yield next(
+                        extent,
+                        List.of(),
+                        dropped(extent, extent.targets().toList()),
+                        Optional.empty(),
+                        Optional.empty());
+            }
             case ExtentCommand.Join join -> join(extent, join);
             case ExtentCommand.AllowPull _ -> {
                 require(isPull(extent, PullState.AWAITED), extent, command);
@@ -86,9 +102,22 @@ public final class ExtentLife {
         }
     }
 
+    private static Extent allocate(Extent extent, ExtentCommand.Allocate allocate) {
+        require(
+                !extent.isAllocated()
+                        && !allocate.homes().isEmpty()
+                        && extent.places()
+                                .noneMatch(place -> allocate.homes().stream()
+                                        .anyMatch(home -> home.node().equals(place.node()))),
+                extent,
+                allocate);
+        return next(extent, allocate.homes(), extent.droppedHomes(), Optional.empty(), Optional.empty());
+    }
+
     private static Extent join(Extent extent, ExtentCommand.Join join) {
         require(
-                extent.state() == ExtentState.OK
+                extent.isAllocated()
+                        && extent.state() == ExtentState.OK
                         && extent.joining().isEmpty()
                         && join.begins() != PullState.DONE
                         && extent.places()

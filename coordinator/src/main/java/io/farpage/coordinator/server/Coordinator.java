@@ -120,7 +120,11 @@ public final class Coordinator implements AutoCloseable {
         Membership membership =
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
         Heat heat = new Heat(System::nanoTime);
-        Spaces spaces = new Spaces(ledger, time, heat, config.get(Settings.REBALANCE));
+        Spaces spaces = new Spaces(
+                ledger,
+                time,
+                heat,
+                new Spaces.Options(config.get(Settings.REBALANCE), config.get(Settings.OVERCOMMIT)));
         Moves moves = new Moves(time);
         Repairs repairs = new Repairs(ledger, time, moves, config.get(Settings.REPAIR_GRACE));
         Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));

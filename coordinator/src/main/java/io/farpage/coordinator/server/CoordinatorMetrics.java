@@ -5,6 +5,7 @@ import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Moves;
+import io.farpage.coordinator.cluster.Promises;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind;
@@ -102,6 +103,10 @@ public final class CoordinatorMetrics {
                 () -> ledger.get().events().waiting());
         gauge("spaces", "Spaces that exist", () -> ledger.get().state().spaces().size());
         gauge(
+                "promised_bytes",
+                "Bytes of pools that thin spaces may still ask for",
+                () -> Promises.bytes(ledger.get().state()));
+        gauge(
                 "extents_degraded",
                 "Extents that have fewer homes than their space was made with",
                 () -> degraded(ledger.get()));
@@ -137,7 +142,7 @@ public final class CoordinatorMetrics {
         return state.spaces().values().stream()
                 .filter(space -> space.copies() > 1)
                 .mapToLong(space -> state.extentsOf(space).stream()
-                        .filter(extent -> extent.homes().size() < space.copies())
+                        .filter(extent -> extent.isShortOf(space.copies()))
                         .count())
                 .sum();
     }

@@ -41,14 +41,14 @@ public final class Fixture {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), true);
+        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), new Spaces.Options(true, 100));
     }
 
     void restart() {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), true);
+        spaces = new Spaces(ledger, time, new Heat(System::nanoTime), new Spaces.Options(true, 100));
     }
 
     /** All pages of these extents come to the homes that join: node w notes what it writes, and the homes pull. */

@@ -174,9 +174,9 @@ class ViewCommandsTest {
         running.client.attach("vm2", "c", new AttachRequest(new Incarnation("c".hashCode()), AttachMode.EXCLUSIVE));
 
         List<String> lines = run("spaces").out().lines().toList();
-        assertEquals("SPACE  ID  SIZE   PAGES  COPIES  STATE  HOMES  ATTACHED", lines.get(0));
-        assertTrue(lines.get(1).matches("vm1 +2 +4KiB +4KiB +1 +ok +b +-"), lines.get(1));
-        assertTrue(lines.get(2).matches("vm2 +1 +64KiB +4KiB +2 +ok +a,b +c"), lines.get(2));
+        assertEquals("SPACE  ID  SIZE   ALLOCATED  PAGES  COPIES  STATE  HOMES  ATTACHED", lines.get(0));
+        assertTrue(lines.get(1).matches("vm1 +2 +4KiB +all +4KiB +1 +ok +b +-"), lines.get(1));
+        assertTrue(lines.get(2).matches("vm2 +1 +64KiB +all +4KiB +2 +ok +a,b +c"), lines.get(2));
         assertEquals(
                 "there may be more: --after vm1",
                 run("spaces", "--limit", "1").out().lines().toList().get(2));

@@ -52,7 +52,11 @@ class ExtentLifeTest {
             all.add(new ExtentCommand.Drop(node));
             all.add(new ExtentCommand.Promote(List.of(node)));
             all.add(lose(node));
+            all.add(new ExtentCommand.Allocate(List.of(node)));
         }
+        all.add(new ExtentCommand.Allocate(List.of()));
+        all.add(new ExtentCommand.Allocate(NODES.subList(0, 2)));
+        all.add(new ExtentCommand.Deallocate());
         all.add(new ExtentCommand.AllowPull());
         all.add(new ExtentCommand.FinishPull());
         all.add(new ExtentCommand.Promote(List.of()));
@@ -68,6 +72,7 @@ class ExtentLifeTest {
         return switch (command) {
             case ExtentCommand.Join join ->
                 pull.isEmpty()
+                        && !extent.homes().isEmpty()
                         && extent.state() == ExtentState.OK
                         && join.begins() != PullState.DONE
                         && !nodes(extent.places()).contains(join.home().node());
@@ -81,6 +86,12 @@ class ExtentLifeTest {
                         || (extent.homes().contains(drop.home())
                                 && extent.homes().size() >= 2
                                 && extent.state() != ExtentState.LOST);
+            case ExtentCommand.Allocate allocate ->
+                extent.homes().isEmpty()
+                        && !allocate.homes().isEmpty()
+                        && nodes(extent.places()).stream()
+                                .noneMatch(nodes(allocate.homes().stream())::contains);
+            case ExtentCommand.Deallocate _ -> !extent.homes().isEmpty() && extent.state() != ExtentState.LOST;
             case ExtentCommand.GiveBack _, ExtentCommand.Lose _ -> true;
         };
     }
@@ -120,12 +131,20 @@ class ExtentLifeTest {
 
     private static void requireStep(Extent before, ExtentCommand command, Extent after) {
         String step = "%s, %s, %s".formatted(before, command, after);
-        assertFalse(after.homes().isEmpty(), step);
+        assertEquals(
+                command instanceof ExtentCommand.Deallocate
+                        || (before.homes().isEmpty() && !(command instanceof ExtentCommand.Allocate)),
+                after.homes().isEmpty(),
+                step);
+        // Pages without homes are zeros, and cannot be lost.
+        assertTrue(!after.homes().isEmpty() || after.state() == ExtentState.OK, step);
         assertEquals(after.homes().size(), nodes(after.homes().stream()).size(), step);
         // Nothing is read from a pool that has not pulled all pages.
         for (ExtentHome home : after.homes()) {
             assertTrue(
                     before.homes().contains(home)
+                            || (command instanceof ExtentCommand.Allocate allocate
+                                    && allocate.homes().contains(home))
                             || (command instanceof ExtentCommand.Promote
                                     && before.joining().equals(Optional.of(home))
                                     && before.pull().equals(Optional.of(PullState.DONE))),

@@ -95,11 +95,13 @@ class CoordinatorAuditTest {
                 node.remove DELETE /api/v1/nodes/{id}
                 rebuild.finish POST /api/v1/rebuild/finish
                 rebuild.report PUT /api/v1/rebuild/nodes/{id}
+                space.allocate POST /api/v1/spaces/{id}/attachments/{node}/allocations
                 space.allow PUT /api/v1/spaces/{id}/nodes
                 space.allow-pulls POST /api/v1/spaces/{id}/attachments/{node}/pulls
                 space.attach PUT /api/v1/spaces/{id}/attachments/{node}
                 space.clone POST /api/v1/spaces/{id}/clones
                 space.create POST /api/v1/spaces
+                space.deallocate POST /api/v1/spaces/{id}/attachments/{node}/deallocations
                 space.delete DELETE /api/v1/spaces/{id}
                 space.detach DELETE /api/v1/spaces/{id}/attachments/{node}
                 space.drop POST /api/v1/spaces/{id}/attachments/{node}/drops

@@ -381,6 +381,20 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call(SpaceOperations.ACKNOWLEDGE_DROPS.at(idOrName, node), ack);
     }
 
+    /**
+     * Asks for room for extents of a thin space that a node is about to write to. Answers the extents as they are then.
+     *
+     * @throws CoordinatorRefusedException if there is room for none of them, or one is in another epoch
+     */
+    public SpaceExtents allocate(String idOrName, String node, WriterRequest request) throws CoordinatorException {
+        return transport.call(SpaceOperations.ALLOCATE.at(idOrName, node), request);
+    }
+
+    /** Gives room of a thin space back whose pages are all zeros. Answers the extents as they are then. */
+    public SpaceExtents deallocate(String idOrName, String node, WriterRequest request) throws CoordinatorException {
+        return transport.call(SpaceOperations.DEALLOCATE.at(idOrName, node), request);
+    }
+
     /** Where the pages of a space live, if there is such a space. */
     public Optional<SpaceExtents> extents(String idOrName) throws CoordinatorException {
         return find(SpaceOperations.EXTENTS.at(idOrName));

@@ -2,6 +2,8 @@ package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Something that an operator has to see to.
@@ -18,6 +20,14 @@ public record Alert(
         Optional<String> node,
         Optional<String> space,
         @JsonProperty(required = true) String message) {
+
+    /** What it is about, for people. */
+    public String subject() {
+        String about = Stream.concat(
+                        space.map(name -> "space " + name).stream(), node.map(id -> "node " + id).stream())
+                .collect(Collectors.joining(", "));
+        return about.isEmpty() ? "cluster" : about;
+    }
 
     /** About a node. */
     public static Alert ofNode(AlertKind kind, String node, String message) {

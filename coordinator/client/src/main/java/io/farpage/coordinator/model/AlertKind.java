@@ -28,6 +28,9 @@ public enum AlertKind {
     /** Nine tenths of a node's pool are in use. */
     @JsonProperty("pool-nearly-full")
     POOL_NEARLY_FULL(Severity.WARNING),
+    /** Thin spaces may ask for more room than is left. */
+    @JsonProperty("room-scarce")
+    ROOM_SCARCE(Severity.WARNING),
     /** A kind that this program is too old to know. */
     @JsonProperty("unknown")
     @com.fasterxml.jackson.annotation.JsonEnumDefaultValue

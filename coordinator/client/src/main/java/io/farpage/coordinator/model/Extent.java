@@ -12,7 +12,8 @@ import java.util.stream.Stream;
  *
  * @param firstPage number of its first page within the space
  * @param count how many pages
- * @param homes where they are, all in sync; at least one. Pages are read from these alone
+ * @param homes where they are, all in sync; none if the space is thin and no room was allocated for the pages, which
+ *     are zeros then. Pages are read from these alone
  * @param state whether they can still be had
  * @param epoch how often the homes have changed; empty until the first change
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is
@@ -34,7 +35,7 @@ public record Extent(
     /** Copies the homes. */
     public Extent {
         homes = List.copyOf(homes);
-        Check.range("homes: number of elements", homes.size(), 1, 16);
+        Check.range("homes: number of elements", homes.size(), 0, 16);
         dropped = dropped.map(List::copyOf).filter(former -> !former.isEmpty());
         if (joining.isPresent() != pull.isPresent()) {
             throw new IllegalArgumentException("joining: %s, but pull: %s".formatted(joining, pull));
@@ -52,6 +53,16 @@ public record Extent(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
+    }
+
+    /** Whether the pages have room at homes. If not, all of them are zeros, apart from those in a guest's memory. */
+    public boolean isAllocated() {
+        return !homes.isEmpty();
+    }
+
+    /** Whether it has room at fewer homes than its space was made with; also if the pages are lost. */
+    public boolean isShortOf(int copies) {
+        return isAllocated() && homes.size() < copies;
     }
 
     /** The home to fetch from first. */

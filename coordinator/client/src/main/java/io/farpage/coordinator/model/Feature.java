@@ -27,7 +27,12 @@ public enum Feature {
      * The space is a snapshot, which is read-only, or a clone, whose guest reads the pages of a snapshot. An agent
      * that does not know this would take a clone for a space that has lost its pages.
      */
-    CLONES("clones");
+    CLONES("clones"),
+    /**
+     * Extents may have no home yet. An agent that does not know this would find no place for what its guest has
+     * written.
+     */
+    THIN("thin");
 
     private final String word;
 

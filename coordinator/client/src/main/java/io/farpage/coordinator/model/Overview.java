@@ -3,6 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Optional;
 
 /**
@@ -45,6 +46,7 @@ public record Overview(
      * @param usedBytes of these
      * @param links by transport
      * @param extents of all spaces
+     * @param promisedBytes that thin spaces may still ask for; empty if the coordinator does not know thin spaces
      */
     public record Totals(
             @JsonProperty(required = true) Map<NodeStatus, Long> nodes,
@@ -55,7 +57,8 @@ public record Overview(
             @JsonProperty(required = true) long poolBytes,
             @JsonProperty(required = true) long usedBytes,
             @JsonProperty(required = true) LinkCounts links,
-            @JsonProperty(required = true) ExtentCounts extents) {
+            @JsonProperty(required = true) ExtentCounts extents,
+            OptionalLong promisedBytes) {
 
         /** Copies the map. */
         public Totals {

@@ -31,6 +31,7 @@ import java.util.regex.Pattern;
  * @param presence the map of the pages that its homes have; empty if it was made without one
  * @param snapshot since when it is read-only, which it stays; empty if it is not
  * @param base id of the snapshot that it is a clone of; empty if it has pages of its own
+ * @param thin true if its extents get room when their pages are written first; empty if they had it from the start
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -47,7 +48,8 @@ public record Space(
         Optional<Creation> creation,
         Optional<Presence> presence,
         Optional<Instant> snapshot,
-        OptionalLong base) {
+        OptionalLong base,
+        Optional<Boolean> thin) {
 
     /**
      * The word of the problem document, of status 404, for the id of a space that no longer exists.
@@ -107,7 +109,8 @@ public record Space(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                OptionalLong.empty());
+                OptionalLong.empty(),
+                Optional.empty());
     }
 
     /** How many pages it has. */
@@ -165,6 +168,11 @@ public record Space(
         return with(same -> same.snapshot = Optional.of(since));
     }
 
+    /** The same, with room that its extents get later. */
+    public Space withThin() {
+        return with(same -> same.thin = Optional.of(true));
+    }
+
     /** The same, as a clone of the snapshot with an id. */
     public Space withBase(long of) {
         return with(same -> same.base = OptionalLong.of(of));
@@ -189,6 +197,7 @@ public record Space(
         private Optional<Presence> presence;
         private Optional<Instant> snapshot;
         private OptionalLong base;
+        private Optional<Boolean> thin;
 
         Copy(Space of) {
             this.of = of;
@@ -202,6 +211,7 @@ public record Space(
             presence = of.presence;
             snapshot = of.snapshot;
             base = of.base;
+            thin = of.thin;
         }
 
         Space space() {
@@ -220,7 +230,8 @@ public record Space(
                     creation,
                     presence,
                     snapshot,
-                    base);
+                    base,
+                    thin);
         }
     }
 
@@ -239,6 +250,11 @@ public record Space(
         return nodes.map(allowed -> allowed.contains(node)).orElse(true);
     }
 
+    /** Whether its extents get room when their pages are written first. */
+    public boolean isThin() {
+        return thin.orElse(false);
+    }
+
     /** What an agent must understand to attach it. */
     public Set<Feature> features() {
         Set<Feature> features = EnumSet.noneOf(Feature.class);
@@ -249,6 +265,9 @@ public record Space(
         presence.ifPresent(_ -> features.add(Feature.PRESENCE));
         if (snapshot.isPresent() || base.isPresent()) {
             features.add(Feature.CLONES);
+        }
+        if (isThin()) {
+            features.add(Feature.THIN);
         }
         return features;
     }
@@ -268,6 +287,9 @@ public record Space(
                 + nodes.map(allowed -> String.join(", ", allowed)).orElse("all"));
         if (copies() > 1) {
             lines.add("  homes of each extent: %d".formatted(copies()));
+        }
+        if (isThin()) {
+            lines.add("  thin: takes room when pages are written first");
         }
         snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
         base.ifPresent(id -> lines.add("  clone of the snapshot with id %d, without pages of its own".formatted(id)));

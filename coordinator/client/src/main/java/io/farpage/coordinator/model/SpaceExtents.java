@@ -23,7 +23,12 @@ public record SpaceExtents(
 
     /** Whether an extent has fewer homes than the space was made with. */
     public boolean isDegraded(Extent extent) {
-        return extent.homes().size() < space.copies();
+        return extent.isShortOf(space.copies());
+    }
+
+    /** Bytes of the pages that have room at their homes, each counted once. */
+    public long allocatedBytes() {
+        return extents.stream().filter(Extent::isAllocated).mapToLong(Extent::count).sum() * space.pageSize();
     }
 
     /** Whether a home joins an extent, or was dropped and is not acknowledged. */
@@ -35,9 +40,11 @@ public record SpaceExtents(
 
     /** An extent for people: its pages, and the state of each home. */
     public String describe(Extent extent) {
-        String homes = extent.homes().stream()
-                .map(home -> home.node() + (extent.state() == ExtentState.LOST ? " lost" : " in sync"))
-                .collect(Collectors.joining(", "));
+        String homes = extent.isAllocated()
+                ? extent.homes().stream()
+                        .map(home -> home.node() + (extent.state() == ExtentState.LOST ? " lost" : " in sync"))
+                        .collect(Collectors.joining(", "))
+                : "not allocated";
         String joining =
                 extent.joining().map(home -> ", " + home.node() + " joining").orElse("");
         String dropped = extent.droppedHomes().stream()

@@ -11,10 +11,13 @@ import java.util.OptionalInt;
  * @param name unique; as a node id, and not all digits
  * @param sizeBytes a multiple of the page size, up to 2⁴⁸
  * @param pageSize 4096 (when left out) or 2097152
- * @param homes the nodes to take memory from; when left out, all active nodes, the one with most free memory first
+ * @param homes the nodes to take memory from; when left out, all active nodes, the one with most free memory first;
+ *     of a thin space, left out
  * @param keyId the id of the key that agents seal its pages with, 16 hex digits; when left out, its homes can read them
  * @param nodes the nodes that may attach it; when left out, all may
  * @param replicas how many homes each extent is given, 1 (when left out) to 3, in as many failure domains
+ * @param thin whether room is taken when pages are written first, a 64th of the space at a time, and given back when
+ *     all pages of such a part are zeros; false when left out: all room is taken at once
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
@@ -23,7 +26,8 @@ public record SpaceRequest(
         Optional<List<String>> homes,
         Optional<String> keyId,
         Optional<List<String>> nodes,
-        OptionalInt replicas) {
+        OptionalInt replicas,
+        Optional<Boolean> thin) {
 
     /** The most homes of an extent. */
     public static final int MAX_REPLICAS = 3;
@@ -45,6 +49,13 @@ public record SpaceRequest(
         keyId.ifPresent(id -> Encryption.checkKeyId("keyId", id));
         nodes = nodes.map(Space::checkNodes);
         Check.range("replicas", replicas.orElse(1), 1, MAX_REPLICAS);
+        thin = thin.filter(Boolean::booleanValue);
+        if (thin.isPresent() && keyId.isPresent()) {
+            throw new IllegalArgumentException("keyId: %s, but a thin space cannot be encrypted; leave thin or the key out".formatted(keyId.get()));
+        }
+        if (thin.isPresent() && homes.isPresent()) {
+            throw new IllegalArgumentException("homes: %s, but the homes of a thin space are chosen when its pages are written; leave homes out".formatted(homes.get()));
+        }
     }
 
     /** A space that is not encrypted and that all nodes may attach. */
@@ -52,9 +63,31 @@ public record SpaceRequest(
         this(name, sizeBytes, pageSize, homes, Optional.empty(), Optional.empty(), OptionalInt.empty());
     }
 
+    /** A space that takes all its room at once. */
+    public SpaceRequest(
+            String name,
+            long sizeBytes,
+            OptionalInt pageSize,
+            Optional<List<String>> homes,
+            Optional<String> keyId,
+            Optional<List<String>> nodes,
+            OptionalInt replicas) {
+        this(name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.empty());
+    }
+
     /** The same, with {@code count} homes for each extent. */
     public SpaceRequest withReplicas(int count) {
-        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count));
+        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count), thin);
+    }
+
+    /** The same, which takes room when pages are written first. */
+    public SpaceRequest asThin() {
+        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.of(true));
+    }
+
+    /** Whether room is taken when pages are written first. */
+    public boolean isThin() {
+        return thin.isPresent();
     }
 
     /** A space of 4 KiB pages wherever there is room. */

@@ -3,6 +3,7 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 
 /**
  * A space, whether all its pages have as many copies as they should, and which nodes work with it.
@@ -12,6 +13,7 @@ import java.util.Locale;
  * @param degraded extents that have fewer homes than the space was made with
  * @param lost extents whose pages are lost
  * @param homes ids of the nodes that hold pages of it, in order
+ * @param allocatedBytes of a thin space: bytes of its pages that have room at homes; empty if it is not thin
  * @param attachments the nodes that work with it, in the order of their ids
  */
 public record SpaceUse(
@@ -20,6 +22,7 @@ public record SpaceUse(
         @JsonProperty(required = true) long degraded,
         @JsonProperty(required = true) long lost,
         @JsonProperty(required = true) List<String> homes,
+        OptionalLong allocatedBytes,
         @JsonProperty(required = true) List<Attachment> attachments) {
 
     /** Copies the lists. */

@@ -50,7 +50,8 @@ export function showFigures({totals, cluster}) {
   const links = Object.entries(transports);
   part("figures").replaceChildren(
     figure("Nodes", nodes.toLocaleString("en"), ...others),
-    figure("Pools in use", bytes(totals.usedBytes), usage(totals.usedBytes, totals.poolBytes)),
+    figure("Pools in use", bytes(totals.usedBytes), usage(totals.usedBytes, totals.poolBytes),
+      ...(totals.promisedBytes ? [`${bytes(totals.promisedBytes)} promised`] : [])),
     figure("Spaces", totals.spaces.toLocaleString("en"), counted(all, "extent")),
     figure("Degraded extents", degraded.toLocaleString("en"), degraded ? status("degraded", "fewer homes than asked for") : status("ok", "all have their homes"),
       ...(lost ? [status("lost", counted(lost, "extent") + " lost")] : [])),

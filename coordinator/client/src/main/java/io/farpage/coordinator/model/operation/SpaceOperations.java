@@ -47,7 +47,7 @@ public final class SpaceOperations {
                     SPACES, OPERATOR.or(Access.anyNodeIf(NODES_CREATE_SPACES)), "space.create")
             .json(SpaceRequest.class, Space.class)
             .withStatus(201)
-            .summary("Make a space and allocate all its extents, or nothing")
+            .summary("Make a space and allocate all its extents, or nothing; those of a thin space get room later")
             .with(new HeaderParameter(
                     Operation.IDEMPOTENCY_KEY,
                     "drawn for this request; the same request with it again answers the same space"))
@@ -117,6 +117,17 @@ public final class SpaceOperations {
                     ATTACHMENT + "/drops/ack", ATTACHED_NODE, ROUTINE)
             .json(WriterRequest.class, SpaceExtents.class)
             .summary("The writer has nothing under way to the homes that were dropped");
+
+    public static final Operation<WriterRequest, SpaceExtents> ALLOCATE = post(
+                    ATTACHMENT + "/allocations", ATTACHED_NODE, "space.allocate")
+            .json(WriterRequest.class, SpaceExtents.class)
+            .summary("An attached node is about to write to extents of a thin space: as many as there is room for are"
+                    + " allocated");
+
+    public static final Operation<WriterRequest, SpaceExtents> DEALLOCATE = post(
+                    ATTACHMENT + "/deallocations", ATTACHED_NODE, "space.deallocate")
+            .json(WriterRequest.class, SpaceExtents.class)
+            .summary("All pages of extents of a thin space are zeros: their room is given back");
 
     public static final Operation<WriterRequest, SpaceExtents> PROMOTE = post(
                     ATTACHMENT + "/promotions", ATTACHED_NODE, "space.promote")

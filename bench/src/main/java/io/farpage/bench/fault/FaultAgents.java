@@ -156,6 +156,7 @@ final class FaultAgents implements AutoCloseable {
                         Optional.empty(),
                         side.space() == FaultSpace.ENCRYPTED ? Optional.of(true) : Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
     }
 

@@ -81,6 +81,7 @@ final class ParkedGuest implements AutoCloseable {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
         GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, setting.bytes());
         return new ParkedGuest(new AgentPair(home, node.child()), client, memory, Handoff.of(memory, socket, 1));

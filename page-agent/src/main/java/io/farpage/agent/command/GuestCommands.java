@@ -157,6 +157,11 @@ public final class GuestCommands {
         private @Nullable String keyId;
 
         @Option(
+                names = "--thin",
+                description = "A space that is created takes room when pages are written first, not at once")
+        private boolean thin;
+
+        @Option(
                 names = "--reset",
                 description = "Begin with zeros, whatever an encrypted space held: for one whose tags are gone")
         private boolean reset;
@@ -178,6 +183,7 @@ public final class GuestCommands {
                     takeover ? Optional.of(true) : Optional.empty(),
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
+                    thin ? Optional.of(true) : Optional.empty(),
                     reset ? Optional.of(true) : Optional.empty());
             long deadline = System.nanoTime() + timeout.toNanos();
             byte[] answer = AgentTarget.send(
@@ -291,6 +297,9 @@ public final class GuestCommands {
                                 guest.faults().faults(),
                                 guest.faults().faultP50Ns() / 1e3,
                                 guest.faults().faultP99Ns() / 1e3));
+                if (guest.roomless()) {
+                    table.append("%n    no home has room for its pages, which stay resident beside the limit".formatted());
+                }
                 if (!guest.pins().detail().isEmpty()) {
                     table.append("%n    %s".formatted(guest.pins().detail()));
                 }

@@ -72,6 +72,9 @@ public final class SpaceCommand implements Callable<Integer> {
                 description = "Homes of each page, 1 to 3, in different failure domains (default: 1)")
         private @Nullable Integer replicas;
 
+        @Option(names = "--thin", description = "Take room when pages are written first, not at once")
+        private boolean thin;
+
         @Option(names = "--encrypted", description = "Have agents seal its pages, with a key of this agent")
         private boolean encrypted;
 
@@ -98,6 +101,7 @@ public final class SpaceCommand implements Callable<Integer> {
                     replicas == null ? OptionalInt.empty() : OptionalInt.of(replicas),
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
+                    thin ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(nodes));
             byte[] answer = target.send(
                     GuestOperations.CREATE_SPACE.at(), AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));

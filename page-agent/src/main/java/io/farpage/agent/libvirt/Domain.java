@@ -35,7 +35,7 @@ public final class Domain {
     private static final String QEMU = "http://libvirt.org/schemas/domain/qemu/1.0";
     private static final String LIBRARY = "libfarpage-preload.so";
     private static final List<String> ATTRIBUTES = List.of(
-            "space", "local", "replicas", "homes", "page-size", "prefetch", "encrypted", "key-id", "socket-owner");
+            "space", "local", "replicas", "homes", "page-size", "prefetch", "encrypted", "key-id", "thin", "socket-owner");
 
     private final Element root;
     private final String name;
@@ -119,6 +119,7 @@ public final class Domain {
                 Optional.empty(),
                 yes(asked, "encrypted"),
                 Optional.ofNullable(asked.get("key-id")),
+                yes(asked, "thin"),
                 Optional.empty());
     }
 

@@ -70,7 +70,7 @@ public final class GuestMetrics {
                 new Sample(g -> g.where().lostPages(), "lost"));
         gauge(
                 "stranded_pages",
-                "Resident pages whose home is lost: never evicted, and not counted against the limit",
+                "Resident pages whose home is lost, or for which no home has room: never evicted, and not counted against the limit",
                 g -> g.where().strandedPages());
         gauge(
                 "limit_pages",
@@ -80,6 +80,10 @@ public final class GuestMetrics {
                 "peak_resident_pages",
                 "The most pages that were resident",
                 g -> g.where().peakResidentPages());
+        gauge(
+                "roomless",
+                "1 while pages of a thin space stay in the guest's memory because no home has room for them",
+                g -> g.roomless() ? 1 : 0);
         gauge("parked", "1 while the guest is parked", g -> g.parked().isPresent() ? 1 : 0);
         gauge(
                 "parked_bytes",

@@ -555,6 +555,7 @@ final class Guest {
                 now.evictable(),
                 now.pins(),
                 now.parked(),
+                use.isRoomless(),
                 detail,
                 now.status().where(),
                 now.status().faults(),

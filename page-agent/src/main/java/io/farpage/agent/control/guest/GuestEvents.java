@@ -75,6 +75,17 @@ final class GuestEvents implements Guest.Listener {
     public void left(SpaceUse use, PresenceMap map) {
         if (!use.isRevoked()) {
             presence.write(use, map).ifPresent(mark -> use.presence(Optional.of(mark)));
+            giveRoomBack(use, map);
+        }
+    }
+
+    /** What cannot be given back now is when another guest has left the space. */
+    private static void giveRoomBack(SpaceUse use, PresenceMap map) {
+        try {
+            use.deallocate(map);
+        } catch (CoordinatorException e) {
+            log.warn(
+                    "space {}: room of pages of zeros is not given back: {}", use.map().name(), e.getMessage());
         }
     }
 

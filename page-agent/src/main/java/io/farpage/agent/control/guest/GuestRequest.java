@@ -30,6 +30,7 @@ import java.util.OptionalLong;
  * @param encrypted whether a space that the request creates is encrypted; if true, an existing space must be encrypted;
  *     false when left out
  * @param keyId the id of the key of an encrypted space that the request creates; the key for new spaces, when left out
+ * @param thin whether a space that the request creates takes room when pages are written first; false when left out
  * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
  */
 public record GuestRequest(
@@ -47,6 +48,7 @@ public record GuestRequest(
         Optional<Boolean> takeover,
         Optional<Boolean> encrypted,
         Optional<String> keyId,
+        Optional<Boolean> thin,
         Optional<Boolean> reset) {
 
     private static final int DEFAULT_MODE = 0600;

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
  * @param pins whether pages stay resident because a device may write to them
  * @param parked if its memory was made to leave for its homes
+ * @param roomless whether pages of a thin space stay in its memory because no home has room for them
  * @param detail how it ended, or why the last handoff was refused; empty if there is no more to report
  * @param where its pages are
  * @param faults counts and latencies of its faults
@@ -33,6 +34,7 @@ public record GuestStatus(
         boolean evictable,
         PinStatus pins,
         Optional<Parked> parked,
+        boolean roomless,
         String detail,
         @JsonUnwrapped PagerStatus where,
         @JsonUnwrapped Faults faults,

@@ -15,6 +15,7 @@ import java.util.OptionalInt;
  * @param replicas homes of each page, 1 to 3, in different failure domains; 1 when left out
  * @param encrypted whether agents seal its pages, so that its homes cannot read them; false when left out
  * @param keyId the id of the key to seal them with, which this agent must have; the key for new spaces, when left out
+ * @param thin whether room is taken when pages are written first; false when left out: all of it at once
  * @param nodes the nodes that may attach it; all may, when left out
  */
 public record NewSpace(
@@ -25,4 +26,5 @@ public record NewSpace(
         OptionalInt replicas,
         Optional<Boolean> encrypted,
         Optional<String> keyId,
+        Optional<Boolean> thin,
         Optional<List<String>> nodes) {}

@@ -86,6 +86,7 @@ final class SpaceCreation {
                 request.replicas(),
                 request.encrypted(),
                 request.keyId(),
+                request.thin(),
                 Optional.empty())));
     }
 
@@ -99,7 +100,8 @@ final class SpaceCreation {
                     homes(space),
                     keyId(space),
                     space.nodes(),
-                    space.replicas()));
+                    space.replicas(),
+                    space.thin()));
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } catch (SealException e) {
@@ -128,6 +130,7 @@ final class SpaceCreation {
         request.homes().ifPresent(homes -> text.append(" --home ").append(String.join(",", homes)));
         request.nodes().ifPresent(nodes -> text.append(" --nodes ").append(String.join(",", nodes)));
         request.replicas().ifPresent(copies -> text.append(" --replicas ").append(copies));
+        request.thin().ifPresent(_ -> text.append(" --thin"));
         request.keyId().ifPresent(key -> text.append(" --key-id ").append(key));
         return text.toString();
     }
@@ -143,9 +146,9 @@ final class SpaceCreation {
         return Optional.empty();
     }
 
-    /** Homes for a new space: the other active nodes; this node if it is the only one. */
+    /** Homes for a new space: the other active nodes; this node if it is the only one. Those of a thin one come later. */
     private Optional<List<String>> homes(NewSpace space) throws CoordinatorException {
-        if (space.homes().isPresent()) {
+        if (space.homes().isPresent() || space.thin().orElse(false)) {
             return space.homes();
         }
         List<String> others = coordinator.nodes().stream()

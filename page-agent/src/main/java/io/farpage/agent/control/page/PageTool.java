@@ -106,8 +106,25 @@ public final class PageTool {
         write(space, page, data);
     }
 
-    /** As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. */
+    /**
+     * As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. Pages of
+     * a thin space get room first.
+     */
     void write(SpaceUse space, long first, byte[] data) throws PageException, InterruptedException {
+        boolean isReady = false;
+        try {
+            space.allocate(first);
+            isReady = true;
+        } catch (CoordinatorException e) {
+            throw new PageException(
+                    FetchStatus.REFUSED,
+                    "page %d of space %s has no room yet, and gets none: %s"
+                            .formatted(first, space.map().name(), e.getMessage()));
+        } finally {
+            if (!isReady) {
+                space.close();
+            }
+        }
         run(space, first * space.map().pageSize(), data.length, data);
     }
 
@@ -149,7 +166,10 @@ public final class PageTool {
                     "page %d of space %s was on %s, which has restarted or left; its memory is gone"
                             .formatted(page, space.name(), space.node(extent)));
         }
-        return data == null ? read(held, space, offset, length) : write(held, space, offset, data);
+        if (data != null) {
+            return write(held, space, offset, data);
+        }
+        return space.isAllocated(extent) ? read(held, space, offset, length) : new byte[length];
     }
 
     /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */

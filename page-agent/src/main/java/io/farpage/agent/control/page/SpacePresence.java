@@ -42,12 +42,23 @@ public final class SpacePresence {
     }
 
     /**
-     * The map of a space that is right until this use writes.
+     * The map of a space that is right until this use writes. Of a thin space it says at least which pages have no room,
+     * and so are zeros.
      *
      * @return empty if there is none, or it cannot be read; the log says why
      */
     public Optional<PresenceMap> read(SpaceUse use) throws InterruptedException {
         SpaceMap space = use.map();
+        Optional<PresenceMap> stored = readStored(use, space);
+        if (!space.isAnyUnallocated() || space.pages() > Integer.MAX_VALUE) {
+            return stored;
+        }
+        PresenceMap map = stored.orElseGet(() -> PresenceMap.unknown((int) space.pages()));
+        space.describe(map);
+        return Optional.of(map);
+    }
+
+    private Optional<PresenceMap> readStored(SpaceUse use, SpaceMap space) throws InterruptedException {
         try {
             Optional<String> mark = use.presence();
             if (mark.isEmpty() || space.pages() > Integer.MAX_VALUE) {

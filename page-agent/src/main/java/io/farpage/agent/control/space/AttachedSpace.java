@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -16,12 +17,15 @@ import java.util.function.LongSupplier;
 final class AttachedSpace {
     static final String DELETED = "its space was deleted";
 
+    private final Object allocating = new Object();
     private final Optional<Torn> tornBefore;
     private final LongSupplier clock;
     private final int since;
     private volatile SpaceExtents extents;
     private volatile SpaceMap map;
     private volatile Optional<String> revoked = Optional.empty();
+    /** When room was refused last, by the clock; empty if the last request was granted. */
+    private volatile OptionalLong refusedAt = OptionalLong.empty();
     private Consumer<SpaceExtents> onExtents = _ -> {};
     private Runnable whenRevoked = () -> {};
     private Runnable whenDetached = () -> {};
@@ -100,6 +104,38 @@ final class AttachedSpace {
         return true;
     }
 
+    /** Whether pages of its guest wait for room at homes. */
+    boolean isRoomless() {
+        return refusedAt.isPresent();
+    }
+
+    /** Whether room was refused less than a time ago. */
+    boolean wasRefusedWithin(Duration time) {
+        OptionalLong at = refusedAt;
+        return at.isPresent() && clock.getAsLong() - at.getAsLong() < time.toNanos();
+    }
+
+    void roomRefused() {
+        refusedAt = OptionalLong.of(clock.getAsLong());
+    }
+
+    void roomGranted() {
+        refusedAt = OptionalLong.empty();
+    }
+
+    /** Held while room is asked for. */
+    Object allocating() {
+        return allocating;
+    }
+
+    /** The extent of a page, as the coordinator described it last. */
+    Extent extentOf(long page) {
+        return extents.extents().stream()
+                .filter(extent -> extent.contains(page))
+                .findFirst()
+                .orElseThrow(() -> new IndexOutOfBoundsException("space %s has no page %d".formatted(name(), page)));
+    }
+
     /** As {@link SpaceUse#onExtents}. */
     synchronized void onExtents(Consumer<SpaceExtents> receiver) {
         onExtents = receiver;
@@ -123,6 +159,9 @@ final class AttachedSpace {
     }
 
     private static SpaceMap.Extent extent(Extent of) {
+        if (!of.isAllocated()) {
+            return SpaceMap.Extent.unallocated(of.firstPage(), of.count(), of.epochNumber());
+        }
         ExtentHome home = of.primary();
         return new SpaceMap.Extent(
                 of.firstPage(),

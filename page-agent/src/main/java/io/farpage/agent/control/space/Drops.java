@@ -41,6 +41,7 @@ public final class Drops {
     private final Runnable refresh;
     private final Queue<Suspicion> suspicions = new ConcurrentLinkedQueue<>();
     private final Set<Writer> writers = ConcurrentHashMap.newKeySet();
+    private final Allocations allocations;
     private volatile boolean complained;
 
     /** @param joins whether the home joins, and must be dropped where it does */
@@ -59,7 +60,12 @@ public final class Drops {
      * @param wake has the thread look at what was reported
      * @param refresh has the document asked for
      */
-    Drops(SpaceRequests requests, LongFunction<Optional<AttachedSpace>> attached, Runnable wake, Runnable refresh) {
+    Drops(
+            SpaceRequests requests,
+            LongFunction<Optional<AttachedSpace>> attached,
+            Runnable wake,
+            Runnable refresh) {
+        this.allocations = new Allocations(requests, this::use, refresh);
         this.requests = requests;
         this.attached = attached;
         this.wake = wake;
@@ -129,8 +135,11 @@ public final class Drops {
         private final Set<ExtentEpoch> copied = ConcurrentHashMap.newKeySet();
         /** Those of them whose WRITEs this pager notes. */
         private final Set<ExtentEpoch> noted = ConcurrentHashMap.newKeySet();
+        /** Those of them that have pages to be written and no home. */
+        private final Set<ExtentEpoch> wanted = ConcurrentHashMap.newKeySet();
 
         private volatile long settled;
+        private volatile boolean roomless;
 
         private Writer(Writers guest, SpaceMap first, Options options, Predicate<String> isUp, Runnable wake) {
             this.guest = guest;
@@ -145,6 +154,17 @@ public final class Drops {
 
         private boolean hasCopied(ExtentEpoch extent) {
             return !extents.contains(extent.firstPage()) || copied.contains(extent);
+        }
+
+        /** Whether this pager has pages to be written to an extent without homes. */
+        boolean wants(ExtentEpoch extent) {
+            return wanted.contains(extent);
+        }
+
+        /** Says whether there is no room for what this pager wants. */
+        void roomless(boolean is) {
+            roomless = is;
+            wake.run();
         }
 
         private boolean notes(ExtentEpoch extent) {
@@ -189,6 +209,16 @@ public final class Drops {
         }
 
         @Override
+        public void needsRoom(long firstPage, long epoch) {
+            add(wanted, new ExtentEpoch(firstPage, epoch));
+        }
+
+        @Override
+        public boolean hasNoRoom() {
+            return roomless;
+        }
+
+        @Override
         public void copied(long firstPage, long epoch) {
             add(copied, new ExtentEpoch(firstPage, epoch));
         }
@@ -209,6 +239,11 @@ public final class Drops {
         public void close() {
             guest.close(this);
         }
+    }
+
+    /** Room for thin spaces. */
+    Allocations allocations() {
+        return allocations;
     }
 
     /** For the pagers of one guest. */
@@ -235,6 +270,7 @@ public final class Drops {
                 .flatMap(id -> attached.apply(id).stream())
                 .forEach(space -> {
                     acknowledge(space, errands);
+                    allocations.settle(space, writersOf(space), errands);
                     allowPulls(space, errands);
                     promote(space, errands);
                 });

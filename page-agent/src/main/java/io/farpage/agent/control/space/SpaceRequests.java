@@ -24,7 +24,7 @@ import java.util.Optional;
 class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
     private static final List<String> UNDERSTOOD =
-            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word(), Feature.CLONES.word());
+            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word(), Feature.CLONES.word(), Feature.THIN.word());
 
     private final CoordinatorClient coordinator;
     private final String node;
@@ -112,6 +112,16 @@ class SpaceRequests {
     /** Nothing is under way to homes that were dropped. */
     SpaceExtents acknowledgeDrops(long id, List<ExtentEpoch> extents) throws CoordinatorException {
         return coordinator.acknowledgeDrops(Long.toString(id), node, new WriterRequest(incarnation, extents));
+    }
+
+    /** Asks for room for extents that this node is about to write to. */
+    SpaceExtents allocate(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+        return coordinator.allocate(Long.toString(id), node, new WriterRequest(incarnation, extents));
+    }
+
+    /** Gives the room of extents back whose pages are all zeros. */
+    SpaceExtents deallocate(long id, List<ExtentEpoch> extents) throws CoordinatorException {
+        return coordinator.deallocate(Long.toString(id), node, new WriterRequest(incarnation, extents));
     }
 
     /** The homes that join extents may pull the pages. */

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -51,6 +52,25 @@ public final class SpaceUse implements AutoCloseable {
      */
     public void write() throws CoordinatorException {
         spaces.write(space);
+    }
+
+    /**
+     * Has room for the extent with a page, which is of the guest or behind it, before this node writes to it.
+     *
+     * @throws CoordinatorException if there is none, or the coordinator does not answer
+     */
+    public void allocate(long page) throws CoordinatorException {
+        spaces.allocations().allocate(space, page);
+    }
+
+    /** Gives the room of extents of this exclusive use back whose pages are all zeros in a map. */
+    public void deallocate(PresenceMap homes) throws CoordinatorException {
+        spaces.allocations().deallocate(space, homes);
+    }
+
+    /** Whether pages of the guest wait for room at homes, and stay in its memory meanwhile. */
+    public boolean isRoomless() {
+        return space.isRoomless();
     }
 
     /** The latest map of the space. */

@@ -131,6 +131,10 @@ public final class Spaces implements AutoCloseable {
         return drops;
     }
 
+    Allocations allocations() {
+        return drops.allocations();
+    }
+
     /**
      * The id of a space. Works without the coordinator for an id, and for the name of a space that is attached.
      *

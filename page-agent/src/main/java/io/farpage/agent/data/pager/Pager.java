@@ -29,6 +29,7 @@ import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.pager.repair.Losses;
 import io.farpage.agent.data.pager.repair.Mirrors;
 import io.farpage.agent.data.pager.repair.Repair;
+import io.farpage.agent.data.pager.repair.Unallocated;
 import io.farpage.agent.data.pager.transfer.Transfer;
 import io.farpage.agent.data.pager.transfer.Transfers;
 import io.farpage.agent.data.shard.DutyCycle;
@@ -59,6 +60,7 @@ public final class Pager implements DutyCycle {
     private final PageTable table;
     private final Homes homes;
     private final Losses losses;
+    private final Unallocated unallocated;
     private final Transfers transfers;
     private final Mirrors mirrors;
     private final Residency residency;
@@ -111,6 +113,7 @@ public final class Pager implements DutyCycle {
         faults = new FaultHandler(memory, installer, arrivals, residency, children);
         messages = new KernelMessages(memory, guest.kept());
         losses = new Losses(context, table);
+        unallocated = new Unallocated(context, table, residency);
         replay = new Replay(table, arrivals);
         KeptTable kept = guest.kept();
         boolean isAdopted = kept != null && kept.isAdopted();
@@ -351,6 +354,7 @@ public final class Pager implements DutyCycle {
         if (pageOut != null && (ending.hasBegun() || children.share())) {
             pageOut.abandon();
         }
+        work += unallocated.doWork(ending.hasBegun());
         if (ending.hasBegun()) {
             return work + endSome();
         }

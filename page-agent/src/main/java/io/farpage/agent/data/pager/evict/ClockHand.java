@@ -124,7 +124,7 @@ final class ClockHand {
             if (isVictim(page)) {
                 examinedPages += EXAMINED_FOR_LAYOUT;
                 int extent = homes.extent(page);
-                if (homes.isLost(extent)) {
+                if (homes.isLost(extent) || homes.isRoomless(extent)) {
                     table.strand(page);
                     pass(1);
                 } else if (mayEvict(extent, table.state(page))) {
@@ -157,7 +157,7 @@ final class ClockHand {
     private boolean mayEvict(int extent, int state) {
         if (state == PageTable.CLEAN) {
             Home home = homes.home(extent);
-            return home == null || remotes.answers(home);
+            return homes.isAllocated(extent) && (home == null || remotes.answers(home));
         }
         int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.named())));
         return writtenHomes.doAllAnswer(extent) && writtenHomes.takeWrites(extent, most);

@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
  * version. The memory file outlives the VMM, and is no longer written to.
  *
  * <p>Each extent has its own cursor, so that a home that does not answer delays only its own pages. A failed write is
- * repeated until no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of
+ * repeated until no page has reached a home for the time of the deadline, which does not run while no home has room for
+ * pages of a thin space. One duty cycle examines a bounded number of
  * pages.
  */
 public final class Flush {
@@ -87,6 +88,9 @@ public final class Flush {
     public int doWork() {
         if (version != homes.version()) {
             begin();
+        }
+        if (homes.isAnyUnallocated() && homes.mirroring().hasNoRoom()) {
+            savedAt = clock.getAsLong();
         }
         if (clock.getAsLong() - savedAt > deadlineNanos && !isDone()) {
             abandon();

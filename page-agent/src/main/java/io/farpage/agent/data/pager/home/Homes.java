@@ -26,6 +26,8 @@ public final class Homes {
     /** Whether the map names this node. */
     private boolean isThisNode;
 
+    private boolean isAnyUnallocated;
+
     private int version;
 
     /**
@@ -44,9 +46,10 @@ public final class Homes {
     private @Nullable Home[] homesOf(SpaceMap of) {
         remotes.beginMap();
         isThisNode = false;
+        isAnyUnallocated = of.isAnyUnallocated();
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
-            each[extent] = homeOn(of.node(extent), of.incarnation(extent));
+            each[extent] = of.isAllocated(extent) ? homeOn(of.node(extent), of.incarnation(extent)) : null;
         }
         copies = of.isMirrored() ? copiesOf(of) : new Home[0][];
         joinings.follow(of, this::homeOn, clock.getAsLong());
@@ -105,6 +108,34 @@ public final class Homes {
 
     public int firstPage(int extent) {
         return (int) map.firstPage(extent);
+    }
+
+    /** Whether some extents have no homes yet. */
+    public boolean isAnyUnallocated() {
+        return isAnyUnallocated;
+    }
+
+    /**
+     * Whether an extent has homes. If not, no page of it is anywhere but in the guest's memory, and none can be written
+     * home.
+     */
+    public boolean isAllocated(int extent) {
+        return !isAnyUnallocated || map.isAllocated(extent);
+    }
+
+    /** Whether an extent has no homes, and no room at any: its pages stay in the guest's memory, and do not count. */
+    public boolean isRoomless(int extent) {
+        return !isAllocated(extent) && backing.mirroring().hasNoRoom();
+    }
+
+    /** First page of an extent in the whole space. */
+    public long origin(int extent) {
+        return map.origin(extent);
+    }
+
+    /** How often the homes of an extent have changed. */
+    public long epoch(int extent) {
+        return map.epoch(extent);
     }
 
     /** Whether the pages of all extents are gone with their homes. */
@@ -190,7 +221,7 @@ public final class Homes {
 
     /** How many homes an extent has, without one that joins. */
     public int copies(int extent) {
-        return copies.length == 0 ? 1 : copies[extent].length;
+        return copies.length > 0 ? copies[extent].length : isAllocated(extent) ? 1 : 0;
     }
 
     /** A home of an extent, counted from 0; null if it is this node. */
@@ -252,11 +283,11 @@ public final class Homes {
         return best < 0 ? reader(extent) : best;
     }
 
-    /** The home that a page is read from now, or null if that is this node. */
+    /** The home that a page is read from now, or null if that is this node or it has none. */
     @Nullable
     public Home homeOf(int page) {
         int extent = extent(page);
-        return copies.length == 0 ? home[extent] : home(extent, reader(extent, page));
+        return copies.length == 0 || !isAllocated(extent) ? home[extent] : home(extent, reader(extent, page));
     }
 
     /** Pages that did not open from some of their homes. */
@@ -340,10 +371,10 @@ public final class Homes {
         return false;
     }
 
-    /** Home that pages of an extent are read from now, or null if that is this node. */
+    /** Home that pages of an extent are read from now, or null if that is this node or it has none. */
     @Nullable
     public Home home(int extent) {
-        return copies.length == 0 ? home[extent] : home(extent, reader(extent));
+        return copies.length == 0 || !isAllocated(extent) ? home[extent] : home(extent, reader(extent));
     }
 
     /** As {@link #home(int)}, of an extent whose pages live on another node. */

@@ -62,6 +62,19 @@ public interface Mirroring {
     /** A home that joins has missed a page and must be dropped. The call is repeated while that lasts. */
     default void joiningFailed(String node, long incarnation) {}
 
+    /**
+     * Pages of an extent without homes have to be written: it needs room. Told again while that lasts.
+     *
+     * @param firstPage of the extent in the whole space
+     * @param epoch of the extent
+     */
+    default void needsRoom(long firstPage, long epoch) {}
+
+    /** Whether no home has room for what was asked for last: pages of extents without homes stay in the guest's memory. */
+    default boolean hasNoRoom() {
+        return false;
+    }
+
     /** No transfer that began under an earlier map than this revision is under way. */
     default void settled(long revision) {}
 }

@@ -1,8 +1,10 @@
 package io.farpage.agent.data.pager.home;
 
+import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
@@ -63,7 +65,7 @@ public final class SpaceMap {
     /**
      * A run of pages that live one after the other.
      *
-     * @param node their home
+     * @param node their home; empty if they have none, because no page was written yet
      * @param incarnation the incarnation of the home in which they live
      * @param offset where the first one starts within the home's exported frames, bytes
      * @param isLost whether they are gone with their homes
@@ -86,6 +88,11 @@ public final class SpaceMap {
         /** Copies the list. */
         public Extent {
             others = List.copyOf(others);
+        }
+
+        /** Pages that have no home yet: all of them are zeros, apart from those in the guest's memory. */
+        public static Extent unallocated(long firstPage, long count, long epoch) {
+            return new Extent(firstPage, count, "", 0, 0, false, List.of(), epoch, Optional.empty(), Pull.NONE);
         }
     }
 
@@ -326,9 +333,29 @@ public final class SpaceMap {
         return epoch[extent];
     }
 
+    /** Whether an extent has homes. If not, its pages are zeros, apart from those in the guest's memory. */
+    public boolean isAllocated(int extent) {
+        return !node[extent].isEmpty();
+    }
+
+    /** Whether some extents have no homes. */
+    public boolean isAnyUnallocated() {
+        return IntStream.range(0, extents()).anyMatch(extent -> !isAllocated(extent));
+    }
+
+    /** Says in a map of this space that the pages without homes are zeros. */
+    public void describe(PresenceMap presence) {
+        for (int extent = 0; extent < extents(); extent++) {
+            long end = Math.min(pages, extent + 1 < extents() ? firstPage[extent + 1] : pages);
+            for (long page = firstPage[extent]; page < end && !isAllocated(extent); page++) {
+                presence.set((int) page, PresenceMap.ZERO);
+            }
+        }
+    }
+
     /** How many homes an extent has. */
     public int copies(int extent) {
-        return 1 + others[extent].length;
+        return isAllocated(extent) ? 1 + others[extent].length : 0;
     }
 
     /** A home of an extent, counted from 0. */

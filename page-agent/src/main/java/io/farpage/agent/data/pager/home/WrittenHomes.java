@@ -82,13 +82,13 @@ public final class WrittenHomes {
     }
 
     /**
-     * Whether all homes of an extent take WRITEs now. A home of several that does not is reported, so that it is
+     * Whether an extent has homes, and all of them take WRITEs now. A home of several that does not is reported, so that it is
      * dropped, if another one does.
      *
      * @param most pages that may be on their way to each
      */
     public boolean takeWrites(int extent, int most) {
-        boolean all = true;
+        boolean all = homes.isAllocated(extent);
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
             if (one == null) {
@@ -100,9 +100,9 @@ public final class WrittenHomes {
         return all;
     }
 
-    /** Whether all homes of an extent on other nodes answer. */
+    /** Whether an extent has homes, and all of them on other nodes answer. */
     public boolean doAllAnswer(int extent) {
-        boolean all = true;
+        boolean all = homes.isAllocated(extent);
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
             if (one != null) {

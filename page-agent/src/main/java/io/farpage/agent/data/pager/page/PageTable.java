@@ -51,7 +51,7 @@ public final class PageTable {
     /** Set in the states of pages that are resident, and in no other. */
     private static final int RESIDENT = 0x4;
 
-    /** Resident while its home is lost: the only copy, which is never evicted. */
+    /** Resident while its home is lost or no home has room for it: the only copy, which is never evicted. */
     public static final int STRANDED = 0x8;
 
     /**
@@ -340,7 +340,12 @@ public final class PageTable {
     /** Changes where a page is; its flags stay. */
     public void setState(int page, int state) {
         assert mayFollow(entry(page), state) : "page " + page + ": state " + state + " after " + state(page);
-        put(page, (entry(page) & ~STATE_MASK) | state);
+        put(page, changed(entry(page), state));
+    }
+
+    /** The entry of a page that comes into a state: only a resident page is stranded. */
+    private static int changed(int entry, int state) {
+        return (entry & ~(STATE_MASK | ((state & RESIDENT) == 0 ? STRANDED : 0))) | state;
     }
 
     /**
@@ -363,8 +368,9 @@ public final class PageTable {
             int was = entry(page);
             assert mayFollow(was, state) : "page " + page + ": state " + state + " after " + (was & STATE_MASK);
             left[was & COUNTED]++;
-            left[STATES_AND_FLAG + ((was & STRANDED) | state)]++;
-            states.set(JAVA_BYTE, page, (byte) (((was & ~STATE_MASK) | state) ^ initial));
+            int now = changed(was, state);
+            left[STATES_AND_FLAG + (now & COUNTED)]++;
+            states.set(JAVA_BYTE, page, (byte) (now ^ initial));
             page++;
         }
         for (int was = 0; was < counts.length; was++) {
@@ -373,10 +379,19 @@ public final class PageTable {
         return left[watched] + left[STRANDED | watched] > 0;
     }
 
-    /** The home of a resident page is lost: the page is the only copy from now on, and dirty. */
+    /** The home of a resident page is lost, or none has room: the page is the only copy from now on, and dirty. */
     public void strand(int page) {
         int entry = entry(page);
         put(page, (entry & STATE_MASK) == CLEAN ? (entry & ~STATE_MASK) | DIRTY | STRANDED : entry | STRANDED);
+    }
+
+    /** No home has an older version of pages of zeros from {@code first} to before {@code end} any longer. */
+    public void forgetCopies(int first, int end) {
+        for (int page = first; page < end; page++) {
+            if (state(page) == ZERO && has(page, HAS_REMOTE_COPY)) {
+                clear(page, HAS_REMOTE_COPY);
+            }
+        }
     }
 
     /**

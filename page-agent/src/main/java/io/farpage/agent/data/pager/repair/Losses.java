@@ -10,13 +10,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the resident pages of extents whose home is lost, and marks them as the only copies (stranded). The evictor
- * never evicts them; marked, they no longer count against the limit. One duty cycle examines a bounded number of pages.
+ * Finds the resident pages of extents whose home is lost, or for which no home has room, and marks them as the only
+ * copies (stranded). The evictor never evicts them; marked, they no longer count against the limit. One duty cycle examines a bounded number of pages.
  * From time to time all are examined again, since the guest may have been given more zero pages of such an extent.
  */
 public final class Losses {
     private static final Logger log = LoggerFactory.getLogger(Losses.class);
-    /** Extents, and pages of a lost extent, that one duty cycle examines. */
+    /** Extents, and pages of such an extent, that one duty cycle examines. */
     private static final int MAX_EXTENTS = 64;
 
     private static final int MAX_PAGES = 32_768;
@@ -65,7 +65,7 @@ public final class Losses {
                 pausedUntil = clock.getAsLong() + PAUSE_NANOS;
                 return 0;
             }
-            boolean lost = homes.isLost(extent);
+            boolean lost = homes.isLost(extent) || homes.isRoomless(extent);
             if (lost || isKnown[extent]) {
                 return mark(lost);
             }
@@ -88,7 +88,7 @@ public final class Losses {
         }
         page = until;
         if (until == end) {
-            if (lost && !isKnown[extent]) {
+            if (lost && !isKnown[extent] && homes.isAllocated(extent)) {
                 log.error(
                         "space {}: node {} has lost its memory, and with it pages {} to {}; those that are resident"
                                 + " stay so",

@@ -55,6 +55,7 @@ final class Fingerprint {
         Fingerprint fingerprint = new Fingerprint(world);
         fingerprint.add(world.kernel().shape().hashCode());
         fingerprint.add(world.fabric.shape().hashCode());
+        fingerprint.add(world.coordinator.room().shape().hashCode());
         fingerprint.add(world.truth().shape().hashCode());
         fingerprint.add(world.threads.toString().hashCode());
         fingerprint.add(world.pins.shape().hashCode());

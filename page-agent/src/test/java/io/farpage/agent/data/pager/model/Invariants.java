@@ -31,6 +31,9 @@ final class Invariants {
     /** Whether, in this duty cycle, a home did not answer, so that pages of others may come beyond the limit. */
     private boolean besideSilentHome;
 
+    /** Whether pages came beyond the limit for which no home had room, and some of them are left. */
+    private boolean afterRefusal;
+
     /**
      * Since when more clean pages have been resident, at the end of every duty cycle, than may be; {@link #NOT_OVER} if
      * they are not.
@@ -76,6 +79,9 @@ final class Invariants {
     void check() {
         steps++;
         for (int page = 0; page < world.setup.pages(); page++) {
+            if (!world.coordinator.isAllocated(page) && world.fabric.contents(page)[0] != 0) {
+                throw new AssertionError("page " + page + " was written home without room there");
+            }
             if (world.isOnlyCopy(page)
                     && !world.kernel().isCached(page)
                     && !world.truth().isGivenUp(page)) {
@@ -130,10 +136,18 @@ final class Invariants {
         besideSilentHome |= world.isHomeSilentBesideOthers();
         int resident = resident();
         long most = Math.max(highestLimit, letIn);
-        if (resident > most && !heldInCycle && !besideSilentHome && !world.guest.hasForked()) {
+        afterRefusal = world.coordinator.room().isRoomless() || (afterRefusal && isAnyLetInLeft(resident));
+        if (resident > most && !heldInCycle && !besideSilentHome && !afterRefusal && !world.guest.hasForked()) {
             throw new AssertionError(
                     resident + " pages are resident, above " + most + "; the limit is " + highestLimit);
         }
+    }
+
+    /** Whether pages that were let in while no home had room are resident or on their way. */
+    private boolean isAnyLetInLeft(int resident) {
+        return resident > highestLimit
+                || world.agent.pager().held() > highestLimit
+                || world.agent.pager().status().strandedPages() > 0;
     }
 
     /** Pages that count towards the limit. */
@@ -187,6 +201,8 @@ final class Invariants {
                 && !world.guest.hasForked()
                 && !world.pins.isLasting()
                 && !world.fabric.isAny(SimulatedHome::isJoining)
+                && !(world.setup.has(Feature.THIN)
+                        && world.coordinator.room().isAnyUnallocated())
                 && world.fabric.isEvery(SimulatedHome::answers);
         return isHeld && canEvict && resident() > highestLimit && untouched(now) > 0;
     }

@@ -11,6 +11,8 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntPredicate;
+import java.util.function.IntToLongFunction;
 import java.util.function.Predicate;
 
 /**
@@ -134,6 +136,34 @@ final class ModelPool {
                 revision,
                 joining.map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0)),
                 pull));
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
+        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
+    }
+
+    /**
+     * The map of a thin world: each page on another node is an extent.
+     *
+     * @param isAllocated whether a page has room
+     * @param revision higher for a later map
+     */
+    static SpaceMap thin(Setup setup, IntPredicate isAllocated, IntToLongFunction epochs, long revision) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        for (int page = 0; page < setup.remotePages(); page++) {
+            extents.add(
+                    isAllocated.test(page)
+                            ? new SpaceMap.Extent(
+                                    page,
+                                    1,
+                                    SimulatedHome.name(page < setup.secondHomeFrom() ? 0 : 1),
+                                    SimulatedNetwork.INCARNATION,
+                                    (long) page * setup.pageBytes(),
+                                    false,
+                                    List.of(),
+                                    epochs.applyAsLong(page),
+                                    Optional.empty(),
+                                    SpaceMap.Pull.NONE)
+                            : SpaceMap.Extent.unallocated(page, 1, epochs.applyAsLong(page)));
+        }
         add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
         return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
     }

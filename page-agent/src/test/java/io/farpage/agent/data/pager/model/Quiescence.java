@@ -227,6 +227,11 @@ final class Quiescence {
                 world.coordinator.promote(home, 0);
             }
         }
+        for (int page = 0; page < world.setup.remotePages(); page++) {
+            if (world.setup.has(Feature.THIN) && world.coordinator.room().canAllocate(page)) {
+                world.coordinator.allocate(page);
+            }
+        }
         world.fabric.completeAll();
         runThreads();
         world.runCycle();

@@ -19,7 +19,7 @@ final class RandomSchedule implements Schedule {
     /** A guest gives up parts of large pages once in this number of operations. */
     private static final int PART_ONE_IN = 5;
 
-    private static final int TROUBLES = 21;
+    private static final int TROUBLES = 22;
 
     private final SplittableRandom random;
     private final List<Step> chosen = new ArrayList<>();
@@ -118,10 +118,21 @@ final class RandomSchedule implements Schedule {
         boolean promotes = random.nextInt(4) == 0;
         possible.removeIf(step -> (step.kind() == Kind.JOIN && !joins) || (step.kind() == Kind.PROMOTE && !promotes));
         world.pins.addSteps(possible);
+        addAllocations(world, possible);
         if (world.agent.kills() > 0) {
             world.fabric.addLinks(possible);
         }
         return possible;
+    }
+
+    /** Room is given late now and then, so that pages wait for it. */
+    private void addAllocations(World world, List<Step> possible) {
+        for (int page = 0; world.setup.has(Feature.THIN) && page < world.setup.remotePages(); page++) {
+            Step allocate = Step.of(Kind.ALLOCATE, page);
+            if (random.nextInt(4) == 0 && world.isPossible(allocate, true)) {
+                possible.add(allocate);
+            }
+        }
     }
 
     private Kind operation(World world) {
@@ -163,6 +174,7 @@ final class RandomSchedule implements Schedule {
             case 16, 17 -> Step.of(Kind.ANSWER, home);
             case 18 -> Step.of(Kind.PARK, random.nextInt(1, World.MAX_LIMIT + 1));
             case 19 -> Step.of(Kind.UNPARK);
+            case 20 -> Step.of(Kind.REFUSE);
             default -> Step.of(Kind.END);
         };
     }

@@ -24,7 +24,8 @@ final class Rules {
             case WAIT, EXPIRE -> !inCycle && !guest.isRemovingPart();
             case LIFE -> !inCycle && !world.isAnyHomeLost();
             case LOSE ->
-                fabric.isHome(first, home -> !home.isLost())
+                !setup.has(Feature.THIN)
+                        && fabric.isHome(first, home -> !home.isLost())
                         && kernel.isAlive()
                         && (world.isPrivate() || !guest.hasChild());
             case PROBE -> !inCycle && world.agent.ended() == null;
@@ -60,6 +61,8 @@ final class Rules {
             case PULL_END -> fabric.canEndPull(first);
             case PROMOTE ->
                 fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
+            case ALLOCATE -> setup.has(Feature.THIN) && world.coordinator.room().canAllocate(first);
+            case REFUSE -> setup.has(Feature.THIN) && world.coordinator.room().canRefuse();
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
             // The shard executes these between duty cycles.
             case PARK -> !inCycle && first >= 1 && first <= World.MAX_LIMIT;

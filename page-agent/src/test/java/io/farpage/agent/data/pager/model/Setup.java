@@ -83,6 +83,12 @@ record Setup(
                 oneIn(2, Feature.KEPT, random, features);
             }
             oneIn(2, Feature.PRESENCE, random, features);
+            if (!features.contains(Feature.MIRRORED)
+                    && !features.contains(Feature.JOINING)
+                    && !features.contains(Feature.PRIVATE)
+                    && !features.contains(Feature.SEALED)) {
+                oneIn(4, Feature.THIN, random, features);
+            }
         }
         return random(random, features);
     }

@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.home.Mirroring;
 import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -13,12 +14,16 @@ final class SimulatedCoordinator {
 
     private final Setup setup;
     private final Fabric fabric;
+    private final SimulatedRoom room;
     private SpaceMap map;
 
     SimulatedCoordinator(Setup setup, Fabric fabric) {
         this.setup = setup;
         this.fabric = fabric;
-        map = setup.isMirrored()
+        room = new SimulatedRoom(setup);
+        map = setup.has(Feature.THIN)
+                ? room.map(0)
+                : setup.isMirrored()
                 ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, false, 0)
                 : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
     }
@@ -26,6 +31,21 @@ final class SimulatedCoordinator {
     /** The latest map. */
     SpaceMap map() {
         return map;
+    }
+
+    /** Which pages of a thin space have room. */
+    SimulatedRoom room() {
+        return room;
+    }
+
+    /** Whether a page has room at its home. */
+    boolean isAllocated(int page) {
+        return !setup.has(Feature.THIN) || room.isAllocated(page);
+    }
+
+    void allocate(int page) {
+        room.allocate(page);
+        map = room.map(map.revision() + 1);
     }
 
     /** What the pager asks the control plane for. */
@@ -50,6 +70,16 @@ final class SimulatedCoordinator {
         public long repairBytesPerSecond() {
             // Several homes may fail during a copy, so half the worlds copy a page in milliseconds.
             return setup.slots() % 2 == 0 ? 1L << 40 : setup.pageBytes() * 200L;
+        }
+
+        @Override
+        public void needsRoom(long firstPage, long epoch) {
+            room.want(firstPage, epoch);
+        }
+
+        @Override
+        public boolean hasNoRoom() {
+            return room.isRoomless();
         }
 
         @Override
@@ -135,6 +165,12 @@ final class SimulatedCoordinator {
             fabric.home(replaced - 1).drop();
         }
         homesChanged();
+    }
+
+    /** The guest of a thin space has ended. */
+    void deallocate(PresenceMap presence) {
+        room.deallocate(presence, fabric);
+        map = room.map(map.revision() + 1);
     }
 
     /** The agent has detached, and attaches again. */

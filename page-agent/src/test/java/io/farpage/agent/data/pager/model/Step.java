@@ -105,6 +105,10 @@ record Step(Kind kind, int first, int second) {
          * one named second, counted from 1.
          */
         PROMOTE('P'),
+        /** The coordinator gives a page of a thin space room, as the agent has asked. */
+        ALLOCATE('t'),
+        /** There is no room for pages of a thin space, until some is given. */
+        REFUSE('T'),
         /** The VMM is killed. */
         END('e'),
         /**

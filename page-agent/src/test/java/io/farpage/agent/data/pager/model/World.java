@@ -197,6 +197,8 @@ final class World {
             case PULL -> fabric.pull(first);
             case PULL_END -> coordinator.endPull(first);
             case PROMOTE -> coordinator.promote(first, step.second());
+            case ALLOCATE -> coordinator.allocate(first);
+            case REFUSE -> coordinator.room().refuse();
             case EXPIRE -> expire();
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> agent.resize(first);
@@ -231,9 +233,9 @@ final class World {
         return fabric.isAnyPageLost();
     }
 
-    /** Whether a home that is not lost does not answer while pages of another one, or of this node, go on. */
+    /** Whether a home that is not lost does not answer while pages of another one, of this node or of none go on. */
     boolean isHomeSilentBesideOthers() {
-        return (setup.localPages() > 0 || setup.homes() > 1)
+        return (setup.localPages() > 0 || setup.homes() > 1 || setup.has(Feature.THIN))
                 && fabric.isAny(home -> !home.isLost() && (!home.answers() || home.isSlow(now)));
     }
 
@@ -309,7 +311,12 @@ final class World {
         if (setup.has(Feature.JOINING)) {
             coordinator.reattach();
         }
-        agent.serveNext(invariants.presence());
+        PresenceMap presence = invariants.presence();
+        if (setup.has(Feature.THIN)) {
+            coordinator.deallocate(presence);
+            coordinator.map().describe(presence);
+        }
+        agent.serveNext(presence);
     }
 
     /** What the home of a page has, the first of several; of an encrypted space, what the agent finds in it. */
@@ -329,6 +336,9 @@ final class World {
     }
 
     private long[] contentsAtHomes(int page) {
+        if (!coordinator.isAllocated(page)) {
+            return new long[] {0};
+        }
         return isHomedRemotely(page)
                 ? fabric.contents(page)
                 : new long[] {Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes())};
@@ -370,6 +380,8 @@ final class World {
                 .append(pins.shape())
                 .append('\n')
                 .append(fabric.shape())
+                .append('\n')
+                .append(coordinator.room().shape())
                 .append('\n')
                 .append(agent.pager().status())
                 .append('\n')

@@ -121,6 +121,8 @@ class PageTableTest {
         assertEquals(8, table.count(PageTable.ZERO));
         assertEquals(PAGES - 8, table.count(PageTable.REMOTE));
         PageStates.set(table, 3, PageTable.DIRTY);
+        assertEquals(0, table.stranded());
+        table.strand(3);
         assertEquals(1, table.stranded());
         table.clear(3, PageTable.STRANDED);
         assertEquals(0, table.stranded());

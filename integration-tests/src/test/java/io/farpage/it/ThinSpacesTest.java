@@ -24,8 +24,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** Guests of thin spaces on node a, whose pages get room on node b, which has too little for all of them. */
@@ -82,7 +82,8 @@ class ThinSpacesTest {
 
     private PagedRam begin(String space) throws CoordinatorException {
         if (cluster.client().space(space).isEmpty()) {
-            cluster.client().createSpace(SpaceRequest.of(space, PAGES * (long) PAGE).asThin());
+            cluster.client()
+                    .createSpace(SpaceRequest.of(space, PAGES * (long) PAGE).asThin());
         }
         Path socket = directory.resolve(space);
         guests.tryAttach(space, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL))
@@ -205,7 +206,8 @@ class ThinSpacesTest {
 
     @Test
     void shouldLoadSaveAndSnapshotAThinSpace() throws Exception {
-        cluster.client().createSpace(SpaceRequest.of("image", PAGES * (long) PAGE).asThin());
+        cluster.client()
+                .createSpace(SpaceRequest.of("image", PAGES * (long) PAGE).asThin());
         byte[] image = new byte[PAGES * PAGE];
         for (int page = 2 * EXTENT_PAGES; page < 2 * EXTENT_PAGES + 9; page++) {
             System.arraycopy(Pages.of(4, page, PAGE), 0, image, page * PAGE, PAGE);
@@ -218,12 +220,17 @@ class ThinSpacesTest {
                 List.of(false, false, true, false, false), allocated("image").subList(0, EXTENTS));
         assertArrayEquals(
                 image,
-                cluster.agent("b").rest().get("/api/v1/spaces/image/memory").expect(200).body());
+                cluster.agent("b")
+                        .rest()
+                        .get("/api/v1/spaces/image/memory")
+                        .expect(200)
+                        .body());
         assertArrayEquals(
                 new byte[PAGE], cluster.agent("b").page("image", 5).expect(200).body());
         cluster.agent("b").putPage("image", 5, Pages.of(8, 5, PAGE)).expect(204);
         assertArrayEquals(
-                Pages.of(8, 5, PAGE), cluster.agent("a").page("image", 5).expect(200).body());
+                Pages.of(8, 5, PAGE),
+                cluster.agent("a").page("image", 5).expect(200).body());
         await("nothing is attached", Deadlines.LONG)
                 .until(() -> cluster.client().attachments("image").isEmpty());
         cluster.client().makeSnapshot("image");

@@ -48,8 +48,8 @@ final class RepairRoutes {
     }
 
     /**
-     * When this has answered, the homes that are alive keep which extents have room, so that a rebuild takes no page that
-     * was written for zeros.
+     * When this has answered, the homes that are alive keep which extents have room, so that a rebuild takes no page
+     * that was written for zeros.
      */
     private SpaceExtents allocate(Context ctx) throws IOException, InterruptedException {
         String space = ctx.pathParam("id");

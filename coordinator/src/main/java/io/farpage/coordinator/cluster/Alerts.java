@@ -144,8 +144,8 @@ public final class Alerts {
                     AlertKind.ROOM_SCARCE,
                     Optional.empty(),
                     Optional.empty(),
-                    ("thin spaces may ask for %d bytes, and all pools have %d left; a guest that gets none keeps what it"
-                                    + " writes in its host's memory; add a node, or delete a space")
+                    ("thin spaces may ask for %d bytes, and all pools have %d left; a guest that gets none keeps what"
+                                    + " it writes in its host's memory; add a node, or delete a space")
                             .formatted(promised, free)));
         }
     }

@@ -30,7 +30,6 @@ public final class Allocations {
         }
     }
 
-
     /** Works on a ledger. */
     public Allocations(Ledger ledger) {
         this.ledger = ledger;
@@ -95,8 +94,8 @@ public final class Allocations {
     }
 
     /**
-     * All pages of extents are zeros, unless they are in the guest's memory: their room is given back. It is zeroed when
-     * the node has acknowledged that it writes to them no more. Extents that are lost stay so.
+     * All pages of extents are zeros, unless they are in the guest's memory: their room is given back. It is zeroed
+     * when the node has acknowledged that it writes to them no more. Extents that are lost stay so.
      */
     public void deallocate(String idOrName, String node, WriterRequest request) {
         ledger.change(draft -> {

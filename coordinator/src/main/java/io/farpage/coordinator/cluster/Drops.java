@@ -156,7 +156,12 @@ public final class Drops {
     /** Refuses a node that is not attached to a space, or that homes must cut off. */
     static Space requireAttached(Draft draft, String idOrName, String node, Incarnation incarnation) {
         return require(
-                draft, idOrName, node, incarnation, EnumSet.allOf(AttachMode.class), "by this incarnation; attach it first");
+                draft,
+                idOrName,
+                node,
+                incarnation,
+                EnumSet.allOf(AttachMode.class),
+                "by this incarnation; attach it first");
     }
 
     private static Space require(

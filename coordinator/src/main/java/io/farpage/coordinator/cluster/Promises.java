@@ -48,7 +48,8 @@ public final class Promises {
             if (draft.isUsable(node)) {
                 PoolRanges.Pool pool = PoolRanges.Pool.of(node);
                 pools += node.pool().exportedBytes();
-                used += draft.used().of(pool).bytes() + draft.released().of(pool).bytes();
+                used += draft.used().of(pool).bytes()
+                        + draft.released().of(pool).bytes();
             }
         }
         if (used + promised + more > (double) pools * overcommit / PERCENT) {
@@ -56,7 +57,8 @@ public final class Promises {
                     507,
                     "overcommit",
                     ("%d bytes more would be promised: of pools of %d bytes, %d are in use and %d promised to thin"
-                                    + " spaces, and pool.overcommit allows %d %%; add a node, delete a space, or raise it")
+                                    + " spaces, and pool.overcommit allows %d %%; add a node, delete a space, or raise the"
+                                    + " factor")
                             .formatted(more, pools, used, promised, overcommit));
         }
     }

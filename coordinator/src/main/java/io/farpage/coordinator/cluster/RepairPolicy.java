@@ -134,9 +134,7 @@ final class RepairPolicy {
 
     /** Whether an extent has all its homes, and none joins, moves or was dropped: so are nearly all at most times. */
     private boolean isSettled(Draft draft, Space space, Extent extent) {
-        if (extent.joining().isPresent()
-                || !extent.droppedHomes().isEmpty()
-                || extent.isShortOf(space.copies())) {
+        if (extent.joining().isPresent() || !extent.droppedHomes().isEmpty() || extent.isShortOf(space.copies())) {
             return false;
         }
         for (ExtentHome home : extent.homes()) {

@@ -55,7 +55,8 @@ public final class SpacesCommand implements Callable<Integer> {
     }
 
     private static void print(PrintWriter out, List<SpaceUse> spaces) {
-        TextTable table = new TextTable("SPACE", "ID", "SIZE", "ALLOCATED", "PAGES", "COPIES", "STATE", "HOMES", "ATTACHED");
+        TextTable table =
+                new TextTable("SPACE", "ID", "SIZE", "ALLOCATED", "PAGES", "COPIES", "STATE", "HOMES", "ATTACHED");
         for (SpaceUse use : spaces) {
             Space space = use.space();
             table.add(

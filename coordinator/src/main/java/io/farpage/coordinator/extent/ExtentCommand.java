@@ -21,8 +21,8 @@ public sealed interface ExtentCommand {
     }
 
     /**
-     * All pages that are not in the guest's memory are zeros, so that the room is given back: all homes are dropped, and
-     * what joins. Only where they have room, and are not lost.
+     * All pages that are not in the guest's memory are zeros, so that the room is given back: all homes are dropped,
+     * and what joins. Only where they have room, and are not lost.
      */
     record Deallocate() implements ExtentCommand {}
 

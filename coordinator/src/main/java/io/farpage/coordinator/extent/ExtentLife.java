@@ -52,7 +52,8 @@ public final class ExtentLife {
                 && after.epochNumber() == before.epochNumber() + (isSameLayout ? 0 : 1)
                 && (before.state() == ExtentState.OK || after.state() == ExtentState.LOST)
                 && before.isAllocated() == (after.isAllocated() != isAllocation(command))
-                && (!before.isAllocated() || before.targets().collect(Collectors.toSet()).containsAll(after.homes()));
+                && (!before.isAllocated()
+                        || before.targets().collect(Collectors.toSet()).containsAll(after.homes()));
     }
 
     private static boolean isAllocation(ExtentCommand command) {

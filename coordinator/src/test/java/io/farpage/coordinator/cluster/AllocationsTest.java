@@ -62,10 +62,7 @@ class AllocationsTest {
     }
 
     private void attach(AttachMode mode) {
-        attachments.attach(
-                "vm",
-                "w",
-                new AttachRequest(WRITER, mode, Optional.empty(), Optional.of(Feature.words())));
+        attachments.attach("vm", "w", new AttachRequest(WRITER, mode, Optional.empty(), Optional.of(Feature.words())));
     }
 
     private List<Extent> extents() {
@@ -80,9 +77,7 @@ class AllocationsTest {
         List<Extent> all = extents();
         return new WriterRequest(
                 WRITER,
-                Arrays.stream(indices)
-                        .mapToObj(i -> ExtentEpoch.of(all.get(i)))
-                        .toList());
+                Arrays.stream(indices).mapToObj(i -> ExtentEpoch.of(all.get(i))).toList());
     }
 
     private void allocate(int... indices) {
@@ -131,7 +126,9 @@ class AllocationsTest {
         allocate(1, 3);
         assertEquals(List.of(0, 1, 0, 1), homes());
         assertEquals(2 * EXTENT, freeBytes("h"));
-        assertEquals(List.of(0L, 1L, 0L, 1L), extents().stream().map(Extent::epochNumber).toList());
+        assertEquals(
+                List.of(0L, 1L, 0L, 1L),
+                extents().stream().map(Extent::epochNumber).toList());
         with.checkIndexes();
         with.restart();
         assertEquals(List.of(0, 1, 0, 1), homes());
@@ -169,7 +166,9 @@ class AllocationsTest {
         assertTrue(refusal.getMessage().contains("no node has " + EXTENT + " free bytes"), refusal::getMessage);
         assertEquals(
                 List.of(AlertKind.POOL_NEARLY_FULL, AlertKind.ROOM_SCARCE),
-                Alerts.of(with.ledger.state()).stream().map(alert -> alert.kind()).toList());
+                Alerts.of(with.ledger.state()).stream()
+                        .map(alert -> alert.kind())
+                        .toList());
         register("more", 3, 1);
         allocate(3);
         assertEquals(List.of(1, 1, 1, 1), homes());
@@ -185,8 +184,10 @@ class AllocationsTest {
         attach(AttachMode.EXCLUSIVE);
         allocate(0, 1, 2, 3);
         assertEquals(List.of(2, 2, 2, 2), homes());
-        extents().forEach(extent -> assertEquals(
-                2, extent.homes().stream().map(ExtentHome::node).distinct().count()));
+        extents()
+                .forEach(extent -> assertEquals(
+                        2,
+                        extent.homes().stream().map(ExtentHome::node).distinct().count()));
         Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
         assertEquals(0, repairs.step());
     }
@@ -200,7 +201,10 @@ class AllocationsTest {
         allocate(0, 1);
         assertEquals(
                 List.of("h", "w"),
-                extents().stream().limit(2).map(extent -> extent.primary().node()).toList());
+                extents().stream()
+                        .limit(2)
+                        .map(extent -> extent.primary().node())
+                        .toList());
     }
 
     @Test

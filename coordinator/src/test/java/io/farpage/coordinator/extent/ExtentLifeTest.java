@@ -1,7 +1,6 @@
 package io.farpage.coordinator.extent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -89,8 +88,7 @@ class ExtentLifeTest {
             case ExtentCommand.Allocate allocate ->
                 extent.homes().isEmpty()
                         && !allocate.homes().isEmpty()
-                        && nodes(extent.places()).stream()
-                                .noneMatch(nodes(allocate.homes().stream())::contains);
+                        && nodes(extent.places()).stream().noneMatch(nodes(allocate.homes().stream())::contains);
             case ExtentCommand.Deallocate _ -> !extent.homes().isEmpty() && extent.state() != ExtentState.LOST;
             case ExtentCommand.GiveBack _, ExtentCommand.Lose _ -> true;
         };

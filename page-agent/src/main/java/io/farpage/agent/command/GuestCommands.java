@@ -298,7 +298,8 @@ public final class GuestCommands {
                                 guest.faults().faultP50Ns() / 1e3,
                                 guest.faults().faultP99Ns() / 1e3));
                 if (guest.roomless()) {
-                    table.append("%n    no home has room for its pages, which stay resident beside the limit".formatted());
+                    table.append(
+                            "%n    no home has room for its pages, which stay resident beside the limit".formatted());
                 }
                 if (!guest.pins().detail().isEmpty()) {
                     table.append("%n    %s".formatted(guest.pins().detail()));

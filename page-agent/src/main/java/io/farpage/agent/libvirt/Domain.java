@@ -35,7 +35,16 @@ public final class Domain {
     private static final String QEMU = "http://libvirt.org/schemas/domain/qemu/1.0";
     private static final String LIBRARY = "libfarpage-preload.so";
     private static final List<String> ATTRIBUTES = List.of(
-            "space", "local", "replicas", "homes", "page-size", "prefetch", "encrypted", "key-id", "thin", "socket-owner");
+            "space",
+            "local",
+            "replicas",
+            "homes",
+            "page-size",
+            "prefetch",
+            "encrypted",
+            "key-id",
+            "thin",
+            "socket-owner");
 
     private final Element root;
     private final String name;

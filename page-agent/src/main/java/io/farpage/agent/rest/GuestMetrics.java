@@ -70,7 +70,8 @@ public final class GuestMetrics {
                 new Sample(g -> g.where().lostPages(), "lost"));
         gauge(
                 "stranded_pages",
-                "Resident pages whose home is lost, or for which no home has room: never evicted, and not counted against the limit",
+                "Resident pages whose home is lost, or for which no home has room: never evicted, and not counted"
+                        + " against the limit",
                 g -> g.where().strandedPages());
         gauge(
                 "limit_pages",

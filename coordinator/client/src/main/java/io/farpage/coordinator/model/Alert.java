@@ -23,8 +23,7 @@ public record Alert(
 
     /** What it is about, for people. */
     public String subject() {
-        String about = Stream.concat(
-                        space.map(name -> "space " + name).stream(), node.map(id -> "node " + id).stream())
+        String about = Stream.concat(space.map(name -> "space " + name).stream(), node.map(id -> "node " + id).stream())
                 .collect(Collectors.joining(", "));
         return about.isEmpty() ? "cluster" : about;
     }

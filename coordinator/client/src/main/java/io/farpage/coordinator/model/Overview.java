@@ -3,8 +3,8 @@ package io.farpage.coordinator.model;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A cluster at one moment: what is wrong with all of it, and a page of its nodes.

@@ -28,7 +28,11 @@ public record SpaceExtents(
 
     /** Bytes of the pages that have room at their homes, each counted once. */
     public long allocatedBytes() {
-        return extents.stream().filter(Extent::isAllocated).mapToLong(Extent::count).sum() * space.pageSize();
+        return extents.stream()
+                        .filter(Extent::isAllocated)
+                        .mapToLong(Extent::count)
+                        .sum()
+                * space.pageSize();
     }
 
     /** Whether a home joins an extent, or was dropped and is not acknowledged. */

@@ -51,10 +51,14 @@ public record SpaceRequest(
         Check.range("replicas", replicas.orElse(1), 1, MAX_REPLICAS);
         thin = thin.filter(Boolean::booleanValue);
         if (thin.isPresent() && keyId.isPresent()) {
-            throw new IllegalArgumentException("keyId: %s, but a thin space cannot be encrypted; leave thin or the key out".formatted(keyId.get()));
+            throw new IllegalArgumentException(
+                    "keyId: %s, but a thin space cannot be encrypted; leave thin or the key out"
+                            .formatted(keyId.get()));
         }
         if (thin.isPresent() && homes.isPresent()) {
-            throw new IllegalArgumentException("homes: %s, but the homes of a thin space are chosen when its pages are written; leave homes out".formatted(homes.get()));
+            throw new IllegalArgumentException(
+                    "homes: %s, but the homes of a thin space are chosen when its pages are written; leave homes out"
+                            .formatted(homes.get()));
         }
     }
 

@@ -85,7 +85,9 @@ final class GuestEvents implements Guest.Listener {
             use.deallocate(map);
         } catch (CoordinatorException e) {
             log.warn(
-                    "space {}: room of pages of zeros is not given back: {}", use.map().name(), e.getMessage());
+                    "space {}: room of pages of zeros is not given back: {}",
+                    use.map().name(),
+                    e.getMessage());
         }
     }
 

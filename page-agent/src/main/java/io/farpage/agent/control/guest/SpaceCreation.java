@@ -146,7 +146,9 @@ final class SpaceCreation {
         return Optional.empty();
     }
 
-    /** Homes for a new space: the other active nodes; this node if it is the only one. Those of a thin one come later. */
+    /**
+     * Homes for a new space: the other active nodes; this node if it is the only one. Those of a thin one come later.
+     */
     private Optional<List<String>> homes(NewSpace space) throws CoordinatorException {
         if (space.homes().isPresent() || space.thin().orElse(false)) {
             return space.homes();

@@ -107,8 +107,8 @@ public final class PageTool {
     }
 
     /**
-     * As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. Pages of
-     * a thin space get room first.
+     * As {@link #put}, of an exclusive use and of pages of one extent, also of pages behind those of the guest. Pages
+     * of a thin space get room first.
      */
     void write(SpaceUse space, long first, byte[] data) throws PageException, InterruptedException {
         boolean isReady = false;

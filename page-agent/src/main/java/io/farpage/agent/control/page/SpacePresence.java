@@ -42,8 +42,8 @@ public final class SpacePresence {
     }
 
     /**
-     * The map of a space that is right until this use writes. Of a thin space it says at least which pages have no room,
-     * and so are zeros.
+     * The map of a space that is right until this use writes. Of a thin space it says at least which pages have no
+     * room, and so are zeros.
      *
      * @return empty if there is none, or it cannot be read; the log says why
      */

@@ -90,7 +90,8 @@ final class Allocations {
         if (space.wasRefusedWithin(PAUSE)) {
             return;
         }
-        List<ExtentEpoch> wanted = wanted(space.extents(), extent -> writers.stream().anyMatch(one -> one.wants(extent)));
+        List<ExtentEpoch> wanted =
+                wanted(space.extents(), extent -> writers.stream().anyMatch(one -> one.wants(extent)));
         if (!wanted.isEmpty()) {
             errands.begin("allocation of space %d".formatted(space.id()), () -> ask(space, writers, wanted));
         }

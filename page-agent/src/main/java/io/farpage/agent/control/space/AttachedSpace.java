@@ -26,6 +26,7 @@ final class AttachedSpace {
     private volatile Optional<String> revoked = Optional.empty();
     /** When room was refused last, by the clock; empty if the last request was granted. */
     private volatile OptionalLong refusedAt = OptionalLong.empty();
+
     private Consumer<SpaceExtents> onExtents = _ -> {};
     private Runnable whenRevoked = () -> {};
     private Runnable whenDetached = () -> {};

@@ -60,11 +60,7 @@ public final class Drops {
      * @param wake has the thread look at what was reported
      * @param refresh has the document asked for
      */
-    Drops(
-            SpaceRequests requests,
-            LongFunction<Optional<AttachedSpace>> attached,
-            Runnable wake,
-            Runnable refresh) {
+    Drops(SpaceRequests requests, LongFunction<Optional<AttachedSpace>> attached, Runnable wake, Runnable refresh) {
         this.allocations = new Allocations(requests, this::use, refresh);
         this.requests = requests;
         this.attached = attached;

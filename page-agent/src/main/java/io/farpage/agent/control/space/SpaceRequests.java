@@ -23,8 +23,12 @@ import java.util.Optional;
 /** What this node asks the coordinator about the spaces that it works with. Thread-safe. */
 class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
-    private static final List<String> UNDERSTOOD =
-            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.PRESENCE.word(), Feature.CLONES.word(), Feature.THIN.word());
+    private static final List<String> UNDERSTOOD = List.of(
+            Feature.ENCRYPTION.word(),
+            Feature.REPLICAS.word(),
+            Feature.PRESENCE.word(),
+            Feature.CLONES.word(),
+            Feature.THIN.word());
 
     private final CoordinatorClient coordinator;
     private final String node;

@@ -88,8 +88,8 @@ public final class Residency {
      * limit does not apply where nothing can be evicted, since it would stop the guest for good. Each of several homes
      * leaves half of the free frames to the others, and more if it does not answer, since its own pages cannot be
      * evicted then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number
-     * that would have been left to them. Lost pages, and zero pages of a lost home or for which no home has room, do not count
-     * against the limit.
+     * that would have been left to them. Lost pages, and zero pages of a lost home or for which no home has room, do
+     * not count against the limit.
      */
     int freeFrames(int extent) {
         if (!isEvictable() || children.share() || context.pins().isHeld()) {

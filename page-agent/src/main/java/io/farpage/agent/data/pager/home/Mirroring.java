@@ -70,7 +70,9 @@ public interface Mirroring {
      */
     default void needsRoom(long firstPage, long epoch) {}
 
-    /** Whether no home has room for what was asked for last: pages of extents without homes stay in the guest's memory. */
+    /**
+     * Whether no home has room for what was asked for last: pages of extents without homes stay in the guest's memory.
+     */
     default boolean hasNoRoom() {
         return false;
     }

@@ -82,8 +82,8 @@ public final class WrittenHomes {
     }
 
     /**
-     * Whether an extent has homes, and all of them take WRITEs now. A home of several that does not is reported, so that it is
-     * dropped, if another one does.
+     * Whether an extent has homes, and all of them take WRITEs now. A home of several that does not is reported, so
+     * that it is dropped, if another one does.
      *
      * @param most pages that may be on their way to each
      */

@@ -11,8 +11,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds the resident pages of extents whose home is lost, or for which no home has room, and marks them as the only
- * copies (stranded). The evictor never evicts them; marked, they no longer count against the limit. One duty cycle examines a bounded number of pages.
- * From time to time all are examined again, since the guest may have been given more zero pages of such an extent.
+ * copies (stranded). The evictor never evicts them; marked, they no longer count against the limit. One duty cycle
+ * examines a bounded number of pages. From time to time all are examined again, since the guest may have been given
+ * more zero pages of such an extent.
  */
 public final class Losses {
     private static final Logger log = LoggerFactory.getLogger(Losses.class);

@@ -70,9 +70,8 @@ public final class Unallocated {
             // The homes that it had before have zeroed its pages.
             table.forgetCopies(first, end);
         }
-        boolean isNeeded = isEnding
-                ? table.nextUnsaved(first, end) < end
-                : isFilling() && table.nextResident(first, end) < end;
+        boolean isNeeded =
+                isEnding ? table.nextUnsaved(first, end) < end : isFilling() && table.nextResident(first, end) < end;
         if (isNeeded) {
             homes.mirroring().needsRoom(homes.origin(extent), homes.epoch(extent));
         }

@@ -24,8 +24,8 @@ final class SimulatedCoordinator {
         map = setup.has(Feature.THIN)
                 ? room.map(0)
                 : setup.isMirrored()
-                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, false, 0)
-                : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
+                        ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, false, 0)
+                        : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
     }
 
     /** The latest map. */

@@ -113,7 +113,7 @@ final class Placement {
     }
 
     /**
-     * The extents of a thin space, none of which has room: those of the guest's pages, and one of what is behind them.
+     * The extents of a thin space: those of the guest's pages, and one of what is behind them. None has room.
      *
      * @param pages of the guest
      * @param behind pages behind the guest's

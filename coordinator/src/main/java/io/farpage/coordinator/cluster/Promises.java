@@ -57,8 +57,8 @@ public final class Promises {
                     507,
                     "overcommit",
                     ("%d bytes more would be promised: of pools of %d bytes, %d are in use and %d promised to thin"
-                                    + " spaces, and pool.overcommit allows %d %%; add a node, delete a space, or raise the"
-                                    + " factor")
+                                    + " spaces, and pool.overcommit allows %d %%; add a node, delete a space, or"
+                                    + " raise the factor")
                             .formatted(more, pools, used, promised, overcommit));
         }
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 @Tag("portable")
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");
-    private static final String FEATURES = "fragments,rebalance,encrypted,rebuild,keeper,standby,park";
+    private static final String FEATURES = "fragments,rebalance,encrypted,rebuild,keeper,standby,park,thin";
 
     /** {@code -Dfarpage.seed=N} runs another seed. */
     @Test

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 /**
  * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
  * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
- * no home that has not joined it. No home can read a page of an encrypted space.
+ * no home that has not joined it, unless it had none. No home can read a page of an encrypted space.
  */
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
@@ -173,7 +173,7 @@ final class FrameRules {
         Set<ExtentHome> former = homes.computeIfAbsent(row.key(), _ -> new HashSet<>());
         former.addAll(then.homes());
         for (ExtentHome home : now.homes()) {
-            if (then.targets().noneMatch(home::equals) && !(isRebuilt && former.contains(home))) {
+            if (!then.homes().isEmpty() && then.targets().noneMatch(home::equals) && !(isRebuilt && former.contains(home))) {
                 engine.fail("node %s is a home of the extent at page %d of space %d, which it has not joined"
                         .formatted(home.node(), now.firstPage(), space(row)));
             }

@@ -230,8 +230,15 @@ public final class Scenario {
         if (variant.has(Variant.ENCRYPTED) && !shape.isLarge() && engine.oneIn(2)) {
             encrypted.add(guest);
         }
-        return "\"sizeBytes\":%d,\"pageSize\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s"
-                .formatted(shape.bytes(), shape.pageBytes(), replicas, localBytes(guest), encrypted.contains(guest));
+        boolean thin = variant.has(Variant.THIN) && !encrypted.contains(guest) && engine.oneIn(2);
+        return "\"sizeBytes\":%d,\"pageSize\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s%s"
+                .formatted(
+                        shape.bytes(),
+                        shape.pageBytes(),
+                        replicas,
+                        localBytes(guest),
+                        encrypted.contains(guest),
+                        thin ? ",\"thin\":true" : "");
     }
 
     private long localBytes(Guest guest) {

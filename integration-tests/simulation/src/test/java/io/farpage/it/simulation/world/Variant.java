@@ -75,8 +75,11 @@ record Variant(
     /** As {@link #KEEPER}, and a standby of each agent takes over from one that is killed or hands over. */
     static final String STANDBY = "standby";
 
+    /** Some spaces are thin. */
+    static final String THIN = "thin";
+
     private static final List<String> FEATURES =
-            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK);
+            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;

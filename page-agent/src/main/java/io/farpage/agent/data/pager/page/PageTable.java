@@ -385,7 +385,7 @@ public final class PageTable {
         put(page, (entry & STATE_MASK) == CLEAN ? (entry & ~STATE_MASK) | DIRTY | STRANDED : entry | STRANDED);
     }
 
-    /** No home has an older version of pages of zeros from {@code first} to before {@code end} any longer. */
+    /** No home has older versions of the pages of zeros from {@code first} to before {@code end} now. */
     public void forgetCopies(int first, int end) {
         for (int page = first; page < end; page++) {
             if (state(page) == ZERO && has(page, HAS_REMOTE_COPY)) {

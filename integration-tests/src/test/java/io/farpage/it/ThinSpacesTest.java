@@ -173,6 +173,29 @@ class ThinSpacesTest {
     }
 
     @Test
+    void shouldGiveRoomBackUnderAGuestThatGivesPagesUp() throws Exception {
+        PagedRam ram = begin("vm");
+        write(ram, 0, 1);
+        write(ram, 1, 1);
+        write(ram, 2, 1);
+        check(ram, 0, 1);
+        IntStream.range(EXTENT_PAGES, 2 * EXTENT_PAGES).forEach(ram::remove);
+        await("the room of extent 1 is given back", Deadlines.LONG)
+                .until(() -> !allocated("vm").get(1));
+        checkZeros(ram, 1);
+        write(ram, 1, 2);
+        check(ram, 2, 1);
+        check(ram, 0, 1);
+        check(ram, 1, 2);
+        assertTrue(allocated("vm").get(1));
+        end("vm", ram);
+        PagedRam next = begin("vm");
+        check(next, 1, 2);
+        check(next, 2, 1);
+        end("vm", next);
+    }
+
+    @Test
     void shouldKeepPagesThatGetNoRoomInTheGuestUntilThereIsSome() throws Exception {
         PagedRam first = begin("first");
         for (int extent = 0; extent < 4; extent++) {

@@ -102,7 +102,7 @@ public final class Api {
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, spaces, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, snapshots, attachments, drops, heat, hosting, control).routes());
-        routes.addAll(new RepairRoutes(new Allocations(ledger), repairs, drains, spaces, hosting).routes());
+        routes.addAll(new RepairRoutes(new Allocations(ledger, grants), repairs, drains, spaces, hosting).routes());
         routes.addAll(new CopyRoutes(membership, links, copies, spaceRepairs).routes());
         routes.addAll(certificates.routes());
         routes.addAll(Dashboard.routes());

@@ -10,6 +10,7 @@ import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /**
@@ -18,21 +19,23 @@ import java.util.function.Predicate;
  * Thread-safe.
  */
 public final class Allocations {
-    private static final Predicate<String> NOWHERE = _ -> false;
-
     private final Ledger ledger;
+    private final Grants grants;
 
     /** A guest's pages go to other nodes than its own, if one has room. */
-    private record Other(String node) implements Predicate<String> {
+    private record Avoided(Set<String> nodes) implements Predicate<String> {
+        static final Avoided NONE = new Avoided(Set.of());
+
         @Override
         public boolean test(String home) {
-            return home.equals(node);
+            return nodes.contains(home);
         }
     }
 
     /** Works on a ledger. */
-    public Allocations(Ledger ledger) {
+    public Allocations(Ledger ledger, Grants grants) {
         this.ledger = ledger;
+        this.grants = grants;
     }
 
     /**
@@ -47,13 +50,18 @@ public final class Allocations {
             Rooms rooms = new Rooms(draft);
             List<Extent> without = new ArrayList<>();
             List<Extent> given = new ArrayList<>();
+            Set<String> before = draft.extents.homes(space);
             draft.extents.change(space, request.extents(), extent -> {
                 if (extent.isAllocated()) {
                     given.add(extent);
                     return List.of();
                 }
-                List<ExtentHome> homes = homes(draft, rooms, space, extent, new Other(node));
+                List<ExtentHome> homes = homes(draft, rooms, space, extent, new Avoided(Set.of(node)));
                 (homes.isEmpty() ? without : given).add(extent);
+                homes.stream()
+                        .map(ExtentHome::node)
+                        .filter(home -> !before.contains(home))
+                        .forEach(home -> grants.forget(home, space.id()));
                 return homes.isEmpty() ? List.of() : List.of(new ExtentCommand.Allocate(homes));
             });
             if (given.isEmpty() && !without.isEmpty()) {
@@ -69,7 +77,7 @@ public final class Allocations {
         List<ExtentHome> homes = new ArrayList<>();
         for (int i = 0; i < space.copies(); i++) {
             NewHome next = new NewHome(draft, rooms, extent, homes, space.pageSize());
-            Optional<ExtentHome> home = next.choose(avoided).or(() -> next.choose(NOWHERE));
+            Optional<ExtentHome> home = next.choose(avoided).or(() -> next.choose(Avoided.NONE));
             if (home.isEmpty()) {
                 return List.of();
             }

@@ -154,6 +154,17 @@ public final class Grants {
         published.put(key, grant);
     }
 
+    /**
+     * Forgets what a node has granted of a space while it was a home before, and has revoked since. Within a change of
+     * the ledger, before the node is a home again.
+     */
+    void forget(String home, long space) {
+        published.keySet().removeIf(key -> key.home().equals(home) && key.space() == space);
+        characters = published.values().stream()
+                .mapToLong(each -> each.sealed().length())
+                .sum();
+    }
+
     /** A grant, if it was published and counts. */
     Optional<Grant> find(Draft draft, String home, long space, String node, Optional<ExtentEpoch> pull) {
         Key key = new Key(home, space, node, pull);

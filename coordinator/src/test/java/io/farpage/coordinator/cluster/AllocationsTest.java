@@ -41,7 +41,7 @@ class AllocationsTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Allocations allocations = new Allocations(with.ledger);
+    private final Allocations allocations = new Allocations(with.ledger, new Grants(with.ledger));
     private final Drops drops = new Drops(with.ledger);
 
     private void register(String node, long incarnation, long extents) {

@@ -80,6 +80,17 @@ final class PoolRanges {
                 .toList();
     }
 
+    /** What any pool of a node has of a space, and of what joins. */
+    static List<PoolRange> of(SpaceExtents space, String home) {
+        return space.extents().stream()
+                .flatMap(extent -> extent.targets()
+                        .filter(place -> place.node().equals(home))
+                        .map(place -> new PoolRange(
+                                place.offset(), extent.count() * space.space().pageSize())))
+                .sorted(Comparator.comparingLong(PoolRange::offset))
+                .toList();
+    }
+
     /** Joins neighbours of sorted ranges. */
     static List<PoolRange> join(List<PoolRange> sorted) {
         List<PoolRange> joined = new ArrayList<>();

@@ -118,6 +118,22 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
     }
 
     @Override
+    public synchronized void restrict(SpaceExtents space) {
+        Set<String> changedHomes = new HashSet<>();
+        received.replaceAll((parties, grant) -> {
+            if (parties.space() != space.space().id() || parties.pull().isPresent()) {
+                return grant;
+            }
+            ReceivedGrant kept = grant.within(PoolRanges.join(PoolRanges.of(space, parties.home())));
+            if (!kept.equals(grant)) {
+                changedHomes.add(parties.home());
+            }
+            return kept;
+        });
+        changedHomes.forEach(this::install);
+    }
+
+    @Override
     public synchronized void forget(long space) {
         drop(parties -> parties.space() == space && parties.pull().isEmpty()).forEach(this::install);
     }

@@ -335,6 +335,7 @@ final class Guest {
                     if (clock.getAsLong() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = clock.getAsLong();
                         listener.heat(use.map(), served.heat());
+                        served.giveRoomBack(use);
                         parkIfIdle(served);
                     }
                 }

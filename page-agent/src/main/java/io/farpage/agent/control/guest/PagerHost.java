@@ -15,6 +15,7 @@ import io.farpage.agent.data.shard.ShardLoop;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -174,6 +175,18 @@ final class PagerHost {
         CompletableFuture<Boolean> answer = new CompletableFuture<>();
         shard.submit(new ShardCommand.Run(() -> answer.complete(pager.isCutOff())));
         return answer;
+    }
+
+    /** As {@link Pager#withdraw}. */
+    CompletableFuture<Set<Long>> withdraw(Pager pager, Map<Long, Long> epochs) {
+        CompletableFuture<Set<Long>> kept = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> kept.complete(pager.withdraw(epochs))));
+        return kept;
+    }
+
+    /** As {@link Pager#reinstate}. */
+    void reinstate(Pager pager, Set<Long> firstPages) {
+        shard.submit(new ShardCommand.Run(() -> pager.reinstate(firstPages)));
     }
 
     /** Wakes the shard, because a pager has work. */

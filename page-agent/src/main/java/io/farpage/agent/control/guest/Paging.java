@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerStatus;
@@ -85,6 +86,9 @@ interface Paging {
      * @return whether that was so
      */
     boolean unparkIfWoken();
+
+    /** Gives back room of a thin space whose pages the guest has given up. The guest's thread. */
+    default void giveRoomBack(SpaceUse use) throws InterruptedException {}
 
     /** Processor time that the VMM has used; empty if that is not known. */
     Optional<Duration> processorTime();

@@ -3,6 +3,7 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.space.Drops;
+import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
@@ -51,6 +52,7 @@ final class SlicedPaging implements Paging {
 
     private final List<SlicePager> pagers = new ArrayList<>();
     private final PagerParking parking;
+    private final PagerRoom room = new PagerRoom(pagers);
     private final PagerHosts hosts;
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
@@ -372,6 +374,15 @@ final class SlicedPaging implements Paging {
     @Override
     public boolean unparkIfWoken() {
         return parking.unparkIfWoken();
+    }
+
+    @Override
+    public void giveRoomBack(SpaceUse use) throws InterruptedException {
+        try {
+            room.giveBack(use);
+        } catch (TimeoutException e) {
+            log.warn("a shard did not answer within {}; room is given back later", PagerHost.TIMEOUT);
+        }
     }
 
     @Override

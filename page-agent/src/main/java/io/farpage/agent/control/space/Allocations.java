@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Room for the pages of thin spaces, which the coordinator gives by extents. Pagers want it before they write to an
- * extent first; while there is none, what a guest writes there stays in its memory. Room is given back when a guest has
- * left an extent whose pages are all zeros. Thread-safe.
+ * extent first; while there is none, what a guest writes there stays in its memory. The room of an extent is given back
+ * whose pages are all zeros. Thread-safe.
  */
 final class Allocations {
     private static final Logger log = LoggerFactory.getLogger(Allocations.class);
@@ -74,9 +74,14 @@ final class Allocations {
                 .map(ExtentEpoch::of)
                 .toList();
         if (!zeros.isEmpty()) {
-            use.accept(space, requests.deallocate(space.id(), zeros));
+            deallocate(space, zeros);
             log.info("space {}: {} extents without a page have given their room back", space.name(), zeros.size());
         }
+    }
+
+    /** Gives the room of extents back in these epochs, in which no transfer reaches them. */
+    void deallocate(AttachedSpace space, List<ExtentEpoch> extents) throws CoordinatorException {
+        use.accept(space, requests.deallocate(space.id(), extents));
     }
 
     private static boolean areZeros(PresenceMap homes, Extent extent) {

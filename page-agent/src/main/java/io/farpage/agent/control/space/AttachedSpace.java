@@ -87,9 +87,10 @@ final class AttachedSpace {
      * Replaces the extents by newer ones of the same space. Does nothing if they are older, of another space, or if
      * this use was revoked: answers may arrive in another order than they were given.
      *
+     * @param before gets them before the map has them
      * @return whether they were replaced
      */
-    synchronized boolean update(SpaceExtents now) {
+    synchronized boolean update(SpaceExtents now, Consumer<SpaceExtents> before) {
         if (now.revision() < extents.revision() || revoked.isPresent()) {
             return false;
         }
@@ -100,6 +101,7 @@ final class AttachedSpace {
         if (!now.extents().equals(extents.extents()) || !now.space().equals(extents.space())) {
             onExtents.accept(now);
         }
+        before.accept(now);
         extents = now;
         map = latest;
         return true;

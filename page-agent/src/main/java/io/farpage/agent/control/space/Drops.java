@@ -18,11 +18,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiPredicate;
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,6 +42,7 @@ public final class Drops {
     private final Queue<Suspicion> suspicions = new ConcurrentLinkedQueue<>();
     private final Set<Writer> writers = ConcurrentHashMap.newKeySet();
     private final Allocations allocations;
+    private final Consumer<SpaceExtents> restrict;
     private volatile boolean complained;
 
     /** @param joins whether the home joins, and must be dropped where it does */
@@ -59,8 +60,15 @@ public final class Drops {
      * @param attached the space of an id, if this node is attached to it
      * @param wake has the thread look at what was reported
      * @param refresh has the document asked for
+     * @param restrict stops the use of keys that extents do not have
      */
-    Drops(SpaceRequests requests, LongFunction<Optional<AttachedSpace>> attached, Runnable wake, Runnable refresh) {
+    Drops(
+            SpaceRequests requests,
+            LongFunction<Optional<AttachedSpace>> attached,
+            Runnable wake,
+            Runnable refresh,
+            Consumer<SpaceExtents> restrict) {
+        this.restrict = restrict;
         this.allocations = new Allocations(requests, this::use, refresh);
         this.requests = requests;
         this.attached = attached;
@@ -342,31 +350,39 @@ public final class Drops {
     }
 
     /**
-     * The extents with a joining home for which a condition holds, in every pager that has pages of them; at least one
-     * has.
+     * The extents with a joining home for which a condition holds, in every pager that has pages of them. At least one
+     * has, unless the extent is behind the pages of the guest: no pager writes to it.
      */
     private static List<ExtentEpoch> joined(
-            Stream<Extent> extents, List<Writer> all, BiPredicate<Writer, ExtentEpoch> condition) {
-        return extents.filter(extent -> extent.joining().isPresent())
+            AttachedSpace space,
+            List<Writer> all,
+            Predicate<Extent> which,
+            BiPredicate<Writer, ExtentEpoch> condition) {
+        long pages = space.map().pages();
+        return space.extents().extents().stream()
+                .filter(extent -> extent.joining().isPresent() && which.test(extent))
                 .map(ExtentEpoch::of)
-                .filter(extent -> all.stream().anyMatch(writer -> writer.extents.contains(extent.firstPage())))
+                .filter(extent -> extent.firstPage() >= pages
+                        || all.stream().anyMatch(writer -> writer.extents.contains(extent.firstPage())))
                 .filter(extent -> all.stream().allMatch(writer -> condition.test(writer, extent)))
                 .toList();
     }
 
+    private static boolean isPull(Extent extent, PullState state) {
+        return extent.pull().filter(state::equals).isPresent();
+    }
+
     /** Lets homes pull that join an extent whose WRITEs every pager notes. */
     private void allowPulls(AttachedSpace space, Errands errands) {
-        Stream<Extent> awaited = space.extents().extents().stream()
-                .filter(extent ->
-                        extent.pull().filter(PullState.AWAITED::equals).isPresent());
-        List<ExtentEpoch> noted = joined(awaited, writersOf(space), Writer::notes);
+        List<ExtentEpoch> noted =
+                joined(space, writersOf(space), extent -> isPull(extent, PullState.AWAITED), Writer::notes);
         ask(errands, space, "pull", noted, () -> use(space, requests.allowPulls(space.id(), noted)));
     }
 
     /** Requests the promotion of homes to which every pager of a space has copied its pages. */
     private void promote(AttachedSpace space, Errands errands) {
         List<Writer> all = writersOf(space);
-        List<ExtentEpoch> complete = joined(space.extents().extents().stream(), all, Writer::hasCopied);
+        List<ExtentEpoch> complete = joined(space, all, extent -> isPull(extent, PullState.DONE), Writer::hasCopied);
         ask(errands, space, "promotion", complete, () -> {
             try {
                 SpaceExtents now = requests.promote(space.id(), complete);
@@ -415,7 +431,7 @@ public final class Drops {
 
     /** Hands the extents of a space to its pagers, unless they have later ones. Returns whether. Any thread. */
     boolean use(AttachedSpace space, SpaceExtents now) {
-        boolean isLater = space.update(now);
+        boolean isLater = space.update(now, restrict);
         if (isLater) {
             writersOf(space).forEach(writer -> writer.wake.run());
         }

@@ -3,9 +3,11 @@ package io.farpage.agent.control.space;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -61,6 +63,15 @@ public final class SpaceUse implements AutoCloseable {
      */
     public void allocate(long page) throws CoordinatorException {
         spaces.allocations().allocate(space, page);
+    }
+
+    /**
+     * Gives the room of extents of this exclusive use back, all or none. No transfer reaches them in these epochs.
+     *
+     * @throws CoordinatorException also if it may have been given back
+     */
+    public void deallocate(List<ExtentEpoch> extents) throws CoordinatorException {
+        spaces.allocations().deallocate(space, extents);
     }
 
     /** Gives the room of extents of this exclusive use back whose pages are all zeros in a map. */

@@ -84,6 +84,12 @@ public final class Spaces implements AutoCloseable {
         boolean follow(Attached document, List<SpaceExtents> spaces);
 
         /**
+         * Stops using keys of what the homes of a space no longer have, before the pagers see its extents: a home may
+         * get the same room for it again, with other keys. Must not wait.
+         */
+        default void restrict(SpaceExtents space) {}
+
+        /**
          * Stops using the keys of a space from which this node was detached: its homes have revoked them, also if the
          * node attaches again before the next document. Must not wait.
          */
@@ -108,7 +114,7 @@ public final class Spaces implements AutoCloseable {
                 "spaces", new ControlThread.Pauses(Duration.ZERO, Errands.RETRY, CLOSE_TIMEOUT), this::step);
         errands = new Errands(beside, clock, thread::wake);
         attachments = new Attachments(requests, clock, this::change, space -> keys.forget(space));
-        drops = new Drops(requests, attachments::find, thread::wake, this::refresh);
+        drops = new Drops(requests, attachments::find, thread::wake, this::refresh, now -> keys.restrict(now));
     }
 
     /**

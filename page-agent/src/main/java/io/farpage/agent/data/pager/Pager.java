@@ -37,6 +37,8 @@ import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -210,6 +212,28 @@ public final class Pager implements DutyCycle {
     public boolean isCutOff() {
         homes.refresh();
         return homes.areLost() && transfers.inUse() == 0;
+    }
+
+    /** As {@link PageTable#areZeros}. Any thread, and not while it is closed. */
+    public boolean areZeros(int first, int end) {
+        return table.areZeros(first, end);
+    }
+
+    /**
+     * Stops writing to the homes of extents whose pages are all zeros, so that their room can be given back. That lasts
+     * as long as an extent is in its epoch, or until {@link #reinstate}. The shard's thread only.
+     *
+     * @param epochs of extents, by their first pages in the whole space
+     * @return the first pages of those that it has pages of and goes on writing to
+     */
+    public Set<Long> withdraw(Map<Long, Long> epochs) {
+        homes.refresh();
+        return ending.hasBegun() || !children.isEmpty() ? epochs.keySet() : unallocated.withdraw(epochs);
+    }
+
+    /** Writes to the homes of extents again whose room was not given back. The shard's thread only. */
+    public void reinstate(Set<Long> firstPages) {
+        unallocated.reinstate(firstPages);
     }
 
     /** Recent faults by block of pages. Any thread. */

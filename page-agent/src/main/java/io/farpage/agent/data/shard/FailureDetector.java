@@ -42,12 +42,12 @@ public final class FailureDetector {
 
     FailureDetector() {}
 
-    /** A request is posted and no other is under way, or the link has come up. */
+    /** A request is posted and no other is under way. */
     void asked(long now) {
         answeredAt = now;
     }
 
-    /** A request has succeeded. */
+    /** A request has succeeded; the link has come up, since the READ of the pool header has. */
     void answered(long now) {
         answeredAt = now;
         slow = false;

@@ -33,8 +33,8 @@ class AttachedSpaceTest {
         attached.onExtents(now -> passed.add(
                 "%d with %d in use".formatted(now.revision(), attached.extents().revision())));
         assertEquals(List.of("10 with 10 in use"), passed);
-        assertTrue(attached.update(space(11, "b")), "nothing has changed but the revision");
-        assertTrue(attached.update(space(12, "c")));
+        assertTrue(attached.update(space(11, "b"), _ -> {}), "nothing has changed but the revision");
+        assertTrue(attached.update(space(12, "c"), _ -> {}));
         assertEquals(List.of("10 with 10 in use", "12 with 11 in use"), passed);
     }
 }

@@ -173,7 +173,9 @@ final class FrameRules {
         Set<ExtentHome> former = homes.computeIfAbsent(row.key(), _ -> new HashSet<>());
         former.addAll(then.homes());
         for (ExtentHome home : now.homes()) {
-            if (!then.homes().isEmpty() && then.targets().noneMatch(home::equals) && !(isRebuilt && former.contains(home))) {
+            if (!then.homes().isEmpty()
+                    && then.targets().noneMatch(home::equals)
+                    && !(isRebuilt && former.contains(home))) {
                 engine.fail("node %s is a home of the extent at page %d of space %d, which it has not joined"
                         .formatted(home.node(), now.firstPage(), space(row)));
             }

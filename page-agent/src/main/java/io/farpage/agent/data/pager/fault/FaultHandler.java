@@ -379,12 +379,13 @@ public final class FaultHandler implements KernelMessages.Receiver {
                 case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> completeWaiting(page, write);
                 default -> true;
             };
-            if (!served) {
+            if (served) {
+                queue.remove(number);
+                table.clear(page, PageTable.QUEUED);
+                work++;
+            } else if (!queue.move(number)) {
                 return work;
             }
-            queue.remove(number);
-            table.clear(page, PageTable.QUEUED);
-            work++;
         }
         return work;
     }

@@ -27,6 +27,8 @@ public final class Homes {
     private boolean isThisNode;
 
     private boolean isAnyUnallocated;
+    /** By extent: one more than the epoch in which it was withdrawn. */
+    private long[] withdrawn = {};
 
     private int version;
 
@@ -85,6 +87,7 @@ public final class Homes {
             suspects.clear();
             map = latest;
             version++;
+            isAnyUnallocated |= isAnyWithdrawn();
         }
     }
 
@@ -120,7 +123,37 @@ public final class Homes {
      * home.
      */
     public boolean isAllocated(int extent) {
-        return !isAnyUnallocated || map.isAllocated(extent);
+        return !isAnyUnallocated || (map.isAllocated(extent) && !isWithdrawn(extent));
+    }
+
+    /**
+     * Whether an extent, whose pages are zeros, counts as one without homes in its present epoch, because its room is
+     * being given back.
+     */
+    public boolean isWithdrawn(int extent) {
+        return withdrawn.length > 0 && withdrawn[extent] == map.epoch(extent) + 1;
+    }
+
+    /** Counts an extent as one without homes from now on, as long as it is in its present epoch. */
+    public void withdraw(int extent) {
+        withdrawn = withdrawn.length == 0 ? new long[map.extents()] : withdrawn;
+        withdrawn[extent] = map.epoch(extent) + 1;
+        isAnyUnallocated = true;
+    }
+
+    /** The room of an extent is not given back. */
+    public void reinstate(int extent) {
+        if (isWithdrawn(extent)) {
+            withdrawn[extent] = 0;
+        }
+    }
+
+    private boolean isAnyWithdrawn() {
+        boolean any = false;
+        for (int extent = 0; extent < map.extents(); extent++) {
+            any |= isWithdrawn(extent);
+        }
+        return any;
     }
 
     /** Whether an extent has no homes, and no room at any: its pages stay in the guest's memory, and do not count. */
@@ -221,7 +254,7 @@ public final class Homes {
 
     /** How many homes an extent has, without one that joins. */
     public int copies(int extent) {
-        return copies.length > 0 ? copies[extent].length : isAllocated(extent) ? 1 : 0;
+        return !isAllocated(extent) ? 0 : copies.length > 0 ? copies[extent].length : 1;
     }
 
     /** A home of an extent, counted from 0; null if it is this node. */

@@ -60,13 +60,34 @@ public final class WaitingFaults {
     }
 
     public void add(int page, boolean write, long seenNanos) {
-        Home home = homes.homeOf(page);
-        int number = home == null ? 0 : home.number();
+        int number = queueOf(page);
         if (number >= queues.length) {
             grow(number + 1);
         }
         queues[number].add(page, write, seenNanos);
         size++;
+    }
+
+    private int queueOf(int page) {
+        Home home = homes.homeOf(page);
+        return home == null ? 0 : home.number();
+    }
+
+    /**
+     * Moves the head of a queue to that of the home that its page is read from now, if that is another one: it must not
+     * wait there for a home that does not answer, with others behind it. Returns whether it was moved.
+     */
+    public boolean move(int number) {
+        FaultQueue from = queues[number];
+        int page = from.page();
+        if (queueOf(page) == number) {
+            return false;
+        }
+        boolean write = from.isWrite();
+        long seenNanos = from.seenAt();
+        remove(number);
+        add(page, write, seenNanos);
+        return true;
     }
 
     /** Number of queues, empty ones included. */

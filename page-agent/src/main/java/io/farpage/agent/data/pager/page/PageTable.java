@@ -385,6 +385,19 @@ public final class PageTable {
         put(page, (entry & STATE_MASK) == CLEAN ? (entry & ~STATE_MASK) | DIRTY | STRANDED : entry | STRANDED);
     }
 
+    /**
+     * Whether all pages from {@code first} to before {@code end} are zeros, and none is being written home. Any thread;
+     * not while it is discarded.
+     */
+    public boolean areZeros(int first, int end) {
+        for (int page = first; page < end; page++) {
+            if (((states.get(JAVA_BYTE, page) ^ initial) & (STATE_MASK | WRITING)) != ZERO) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** No home has older versions of the pages of zeros from {@code first} to before {@code end} now. */
     public void forgetCopies(int first, int end) {
         for (int page = first; page < end; page++) {

@@ -4,13 +4,16 @@ import io.farpage.agent.data.pager.fault.Residency;
 import io.farpage.agent.data.pager.home.Homes;
 import io.farpage.agent.data.pager.memory.PagerContext;
 import io.farpage.agent.data.pager.page.PageTable;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The extents of a thin space that have no homes. Asks for room for those of them whose pages will have to be written
- * soon, so that it is there when eviction needs it: from the time on when half of the limit is resident. One duty cycle
- * examines one extent. The shard's thread only.
+ * The extents of a thin space that have no homes, or whose room is being given back. Asks for room for those of them
+ * whose pages will have to be written soon, so that it is there when eviction needs it: from the time on when half of
+ * the limit is resident. One duty cycle examines one extent. The shard's thread only.
  */
 public final class Unallocated {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -66,7 +69,7 @@ public final class Unallocated {
     private void examine(boolean isEnding) {
         int first = homes.firstPage(extent);
         int end = homes.endPage(extent);
-        if (isForgetting) {
+        if (isForgetting && !homes.isWithdrawn(extent)) {
             // The homes that it had before have zeroed its pages.
             table.forgetCopies(first, end);
         }
@@ -74,6 +77,41 @@ public final class Unallocated {
                 isEnding ? table.nextUnsaved(first, end) < end : isFilling() && table.nextResident(first, end) < end;
         if (isNeeded) {
             homes.mirroring().needsRoom(homes.origin(extent), homes.epoch(extent));
+        }
+    }
+
+    /**
+     * Withdraws those extents whose pages are all zeros: from now on nothing is written to their homes, in these
+     * epochs.
+     *
+     * @param epochs of extents, by their first pages in the whole space
+     * @return the first pages of those that are here, and are not withdrawn
+     */
+    public Set<Long> withdraw(Map<Long, Long> epochs) {
+        Set<Long> kept = new HashSet<>();
+        for (int each = 0; each < homes.extents(); each++) {
+            Long epoch = epochs.get(homes.origin(each));
+            if (epoch == null) {
+                continue;
+            }
+            if (epoch == homes.epoch(each)
+                    && homes.isAllocated(each)
+                    && homes.joinings().of(each) == null
+                    && table.areZeros(homes.firstPage(each), homes.endPage(each))) {
+                homes.withdraw(each);
+            } else {
+                kept.add(homes.origin(each));
+            }
+        }
+        return kept;
+    }
+
+    /** The room of extents is not given back: they have their homes again. */
+    public void reinstate(Set<Long> firstPages) {
+        for (int each = 0; each < homes.extents(); each++) {
+            if (firstPages.contains(homes.origin(each))) {
+                homes.reinstate(each);
+            }
         }
     }
 

@@ -272,6 +272,7 @@ final class Agent {
                     home.succeed();
                 }
                 world.coordinator.passOn(kill);
+                world.coordinator.room().forget();
                 Kept left = Objects.requireNonNull(kept);
                 KeptTable table = left.table();
                 refuse(table.obstacle(setup.pages(), setup.pageBytes(), left.written()));

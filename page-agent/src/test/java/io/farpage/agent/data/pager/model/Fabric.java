@@ -239,6 +239,13 @@ final class Fabric {
                 .forEach(home -> home.network().home(page, version));
     }
 
+    /** The home of a page on another node gives its frame away. */
+    void revoke(int page) {
+        homes.stream()
+                .filter(home -> home.has(page))
+                .forEach(home -> home.network().revoke(page));
+    }
+
     private SimulatedHome firstMember() {
         return homes.stream().filter(SimulatedHome::isMember).findFirst().orElseThrow();
     }

@@ -38,8 +38,8 @@ enum Feature {
     /** A guest knows which pages the homes have since the one before it ended; without this it fetches zeros, too. */
     PRESENCE,
     /**
-     * The space is thin: each page on another node gets room when the agent has asked for it, and gives it back between
-     * two guests if it is zeros. Now and then there is no room. No home is lost.
+     * The space is thin: each page on another node gets room when the agent has asked for it. A page of zeros gives it
+     * back, between two guests and under one. Now and then there is no room. No home is lost.
      */
     THIN
 }

@@ -33,6 +33,35 @@ final class FoundSchedulesTest {
                 Step.parse("y . . . g . . w0/2 . . . g e p . B1/2 . . . . . . g1"));
     }
 
+    /** A home that had been slow counted as slow although its link had come up anew, and no page was read from it. */
+    @Test
+    void shouldReadFromAHomeWhoseLinkIsUpAgainWhenTheOtherFallsSilent() {
+        Replay.run(
+                new Setup(28, 0, 5, 25, 4, 4, 16).with(Feature.MIRRORED),
+                World.LONG_NANOS,
+                Step.parse("| d1/17 . . . . . . . . . . D0/3 . . . . . . . . . f S1"));
+    }
+
+    /** A fault waited among those of pages without a home, and held them up when its page got one that was silent. */
+    @Test
+    void shouldServeOtherFaultsWhenAPageGetsRoomAtASilentHome() {
+        Replay.run(
+                new Setup(4, 1, 2, 3, 1, 2, 9)
+                        .with(Feature.TWO_HOMES, Feature.KEPT, Feature.NO_POISON, Feature.PRESENCE, Feature.THIN),
+                World.SHORT_NANOS,
+                Step.parse(". w1/3 S1 . . . . . . g1 r1/2 . . . g1 z . . . . . . K . . . . g D0/3 . . . g . . . . o g ."
+                        + " B1/1 . . g1 . g1 g w0/2 ."));
+    }
+
+    /** A page was given up while it was written home, and its room was given back under the WRITE. */
+    @Test
+    void shouldKeepRoomWhileAPageIsWrittenThere() {
+        Replay.run(
+                new Setup(3, 0, 2, 2, 4, 4, 11).with(Feature.PRESENCE, Feature.THIN),
+                World.LONG_NANOS,
+                Step.parse("z1 . . . . w0/2 . . . . . . . . t2 g . . . g1 . D1/2 . . W2"));
+    }
+
     /** A schedule tests nothing if the agent now makes other calls into the kernel than when the schedule was found. */
     @Test
     void shouldFailWhenStepDoesNotApplyAnyMore() {

@@ -231,6 +231,9 @@ final class Quiescence {
             if (world.setup.has(Feature.THIN) && world.coordinator.room().canAllocate(page)) {
                 world.coordinator.allocate(page);
             }
+            if (world.coordinator.room().isWithdrawn(page)) {
+                world.coordinator.giveBack(page);
+            }
         }
         world.fabric.completeAll();
         runThreads();

@@ -125,13 +125,19 @@ final class RandomSchedule implements Schedule {
         return possible;
     }
 
-    /** Room is given late now and then, so that pages wait for it. */
+    /** Room is given and taken back late now and then, so that pages wait for it. */
     private void addAllocations(World world, List<Step> possible) {
         for (int page = 0; world.setup.has(Feature.THIN) && page < world.setup.remotePages(); page++) {
-            Step allocate = Step.of(Kind.ALLOCATE, page);
-            if (random.nextInt(4) == 0 && world.isPossible(allocate, true)) {
-                possible.add(allocate);
-            }
+            addRarely(4, Step.of(Kind.ALLOCATE, page), world, possible);
+            addRarely(8, Step.of(Kind.WITHDRAW, page), world, possible);
+            addRarely(4, Step.of(Kind.GIVE_BACK, page), world, possible);
+            addRarely(16, Step.of(Kind.REINSTATE, page), world, possible);
+        }
+    }
+
+    private void addRarely(int times, Step step, World world, List<Step> possible) {
+        if (random.nextInt(times) == 0 && world.isPossible(step, false)) {
+            possible.add(step);
         }
     }
 

@@ -63,6 +63,15 @@ final class Rules {
                 fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
             case ALLOCATE -> setup.has(Feature.THIN) && world.coordinator.room().canAllocate(first);
             case REFUSE -> setup.has(Feature.THIN) && world.coordinator.room().canRefuse();
+            case WITHDRAW ->
+                !inCycle
+                        && setup.has(Feature.THIN)
+                        && world.agent.ended() == null
+                        && world.coordinator.room().canWithdraw(first);
+            case GIVE_BACK ->
+                setup.has(Feature.THIN) && world.coordinator.room().isWithdrawn(first);
+            case REINSTATE ->
+                !inCycle && setup.has(Feature.THIN) && world.coordinator.room().isWithdrawn(first);
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
             // The shard executes these between duty cycles.
             case PARK -> !inCycle && first >= 1 && first <= World.MAX_LIMIT;

@@ -48,6 +48,11 @@ final class SimulatedCoordinator {
         map = room.map(map.revision() + 1);
     }
 
+    void giveBack(int page) {
+        room.giveBack(page, fabric);
+        map = room.map(map.revision() + 1);
+    }
+
     /** What the pager asks the control plane for. */
     Mirroring mirroring() {
         return mirroring;

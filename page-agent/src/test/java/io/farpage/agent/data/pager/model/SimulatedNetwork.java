@@ -117,6 +117,12 @@ final class SimulatedNetwork extends PolledQueue {
         home[page] = version;
     }
 
+    /** The home revokes the key of a page before it gives the frame to another space: late WRITEs are refused. */
+    void revoke(int page) {
+        late.removeIf(write -> write.page() == page);
+        home[page] = 0;
+    }
+
     /** Connects a new queue pair; the home closes its old one. */
     SimulatedQueuePair connect() {
         late.clear();

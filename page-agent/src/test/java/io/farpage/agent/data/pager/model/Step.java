@@ -109,6 +109,12 @@ record Step(Kind kind, int first, int second) {
         ALLOCATE('t'),
         /** There is no room for pages of a thin space, until some is given. */
         REFUSE('T'),
+        /** The agent stops writing to the home of a page of a thin space, if the page is zeros. */
+        WITHDRAW('W'),
+        /** The coordinator gives the room of such a page back. */
+        GIVE_BACK('R'),
+        /** The coordinator refuses that, and the agent writes there again. */
+        REINSTATE('Q'),
         /** The VMM is killed. */
         END('e'),
         /**

@@ -199,6 +199,9 @@ final class World {
             case PROMOTE -> coordinator.promote(first, step.second());
             case ALLOCATE -> coordinator.allocate(first);
             case REFUSE -> coordinator.room().refuse();
+            case WITHDRAW -> coordinator.room().withdraw(first, agent.pager());
+            case GIVE_BACK -> coordinator.giveBack(first);
+            case REINSTATE -> coordinator.room().reinstate(first, agent.pager());
             case EXPIRE -> expire();
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> agent.resize(first);

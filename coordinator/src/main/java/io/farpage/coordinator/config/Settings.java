@@ -204,8 +204,8 @@ public final class Settings {
             100,
             10_000,
             "Per cent of all pools that may be in use by spaces or promised to thin ones; a space that would exceed it"
-                    + " is not made. With 100 a thin space gets room whenever it asks. With more it may get none:"
-                    + " its guest then keeps what it writes in local memory, above its limit, until there is room.");
+                    + " is not made. With more than 100 a thin space may get no room when it asks: its guest then keeps"
+                    + " what it writes in local memory, above its limit, until there is some.");
 
     /** Whether extents move by themselves. */
     public static final Key<Boolean> REBALANCE = Key.bool(

@@ -111,15 +111,19 @@ final class Merge {
 
     /**
      * Removes the places of a space in pools whose homes have a later document than any that has the space: they have
-     * it no longer. If it has moved on from there to a home that has not reported, its pages are lost. A space without
-     * any place was deleted.
+     * it no longer. If it has moved on from there to a home that has not reported, its pages are lost. A space that has
+     * no place left was deleted. One that had none, a clone or a thin space without room, is known only by the nodes
+     * that use it; if none does, nothing is lost with it.
      */
     private void removeLeftPlaces() {
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
             Predicate<ExtentHome> isLeft = place -> isCurrent(place) && hostedRevision(place.node()) > space.revision();
-            if (space.space().base().isPresent()) {
-                continue; // a clone has no place
+            if (space.extents().stream().flatMap(Extent::places).findAny().isEmpty()) {
+                if (!isUsed(id)) {
+                    spaces.remove(id);
+                }
+                continue;
             }
             if (space.extents().stream().flatMap(Extent::places).allMatch(isLeft)) {
                 deleted.add(id);

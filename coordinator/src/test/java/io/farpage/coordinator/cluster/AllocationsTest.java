@@ -163,7 +163,9 @@ class AllocationsTest {
         assertEquals(List.of(1, 1, 1, 0), homes());
         ProblemException refusal = refused(() -> allocate(3));
         assertEquals(507, refusal.status());
-        assertTrue(refusal.getMessage().contains("no node has " + EXTENT + " free bytes"), refusal::getMessage);
+        assertTrue(
+                String.valueOf(refusal.getMessage()).contains("no node has " + EXTENT + " free bytes"),
+                refusal::getMessage);
         assertEquals(
                 List.of(AlertKind.POOL_NEARLY_FULL, AlertKind.ROOM_SCARCE),
                 Alerts.of(with.ledger.state()).stream()

@@ -16,6 +16,8 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Creation;
 import io.farpage.coordinator.model.Encryption;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
@@ -101,6 +103,35 @@ class RebuiltMarksTest {
         assertEquals(
                 List.of(6L),
                 state().attachments().values().stream().map(Attachment::space).toList());
+    }
+
+    private static SpaceExtents thin(long id, long revision) {
+        Space space = new Space(id, "thin", 8 * 4096, 4096, ExtentState.OK, Instant.EPOCH, false).withThin();
+        return new SpaceExtents(space, revision, List.of(new Extent(0, 8, List.of(), ExtentState.OK)));
+    }
+
+    /** No home knows a thin space without room. */
+    @Test
+    void shouldKeepAThinSpaceWithoutRoomThatAnAgentHasAttached() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION + 10, List.of(onBandC())));
+        rebuild.report("c", report("c", REVISION + 10, List.of(onBandC())));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, thin(6, REVISION)));
+        rebuild.finish(Set.of());
+        assertEquals(
+                List.of(new Extent(0, 8, List.of(), ExtentState.OK)),
+                state().extentsOf(state().space("thin").orElseThrow()));
+    }
+
+    /** An earlier space of the same name had no room, and was deleted. */
+    @Test
+    void shouldForgetAThinSpaceWithoutRoomThatNoAgentUses() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION, List.of(onBandC(), thin(7, REVISION))));
+        rebuild.report("c", report("c", REVISION, List.of(onBandC())));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, thin(8, REVISION)));
+        rebuild.finish(Set.of());
+        assertEquals(8, state().space("thin").orElseThrow().id());
     }
 
     private static SpaceExtents sealed(SpaceExtents space, String mark) {

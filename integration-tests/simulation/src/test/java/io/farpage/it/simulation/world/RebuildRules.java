@@ -45,7 +45,10 @@ final class RebuildRules {
         Set<String> attachments = new HashSet<>();
         for (Replaced row : rows) {
             switch (row.table()) {
-                case SPACES -> row.before().ifPresent(lost -> isBack(space(lost), row.after()));
+                case SPACES ->
+                    row.before()
+                            .filter(lost -> isKnownToSomeNode(space(lost), rows))
+                            .ifPresent(lost -> isBack(space(lost), row.after()));
                 case EXTENTS -> isWhole(row);
                 case ATTACHMENTS -> row.after().ifPresent(_ -> attachments.add(row.key()));
                 default -> {}
@@ -56,6 +59,16 @@ final class RebuildRules {
                 row.after().ifPresent(text -> isAttached(space(text), attachments));
             }
         }
+    }
+
+    /** A thin space without room and without a guest is known to no node, and nothing is lost with it. */
+    private boolean isKnownToSomeNode(Space lost, Collection<Replaced> rows) {
+        return !lost.isThin()
+                || served.containsKey(lost.name())
+                || rows.stream()
+                        .filter(row -> row.table() == Table.EXTENTS && row.key().startsWith(Keys.id(lost.id()) + "/"))
+                        .flatMap(row -> row.before().stream())
+                        .anyMatch(row -> extent(row).places().findAny().isPresent());
     }
 
     private static Space space(String row) {

@@ -230,7 +230,11 @@ public final class Scenario {
         if (variant.has(Variant.ENCRYPTED) && !shape.isLarge() && engine.oneIn(2)) {
             encrypted.add(guest);
         }
-        boolean thin = variant.has(Variant.THIN) && !encrypted.contains(guest) && engine.oneIn(2);
+        // Room for an extent must be there in one piece.
+        boolean thin = variant.has(Variant.THIN)
+                && !variant.has(Variant.FRAGMENTS)
+                && !encrypted.contains(guest)
+                && engine.oneIn(2);
         return "\"sizeBytes\":%d,\"pageSize\":%d,\"replicas\":%d,\"localBytes\":%d,\"encrypted\":%s%s"
                 .formatted(
                         shape.bytes(),

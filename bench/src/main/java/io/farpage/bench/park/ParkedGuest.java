@@ -46,8 +46,9 @@ final class ParkedGuest implements AutoCloseable {
      *
      * @param idle how both agents wait
      * @param bytes of its memory
+     * @param thin whether its space gets room when pages are written first
      */
-    record Setting(Idle idle, int homeCpu, int nodeCpu, long bytes) {}
+    record Setting(Idle idle, int homeCpu, int nodeCpu, long bytes, boolean thin) {}
 
     private ParkedGuest(AgentPair agents, AgentClient client, GuestMemory memory, Handoff handoff) {
         this.agents = agents;
@@ -70,7 +71,7 @@ final class ParkedGuest implements AutoCloseable {
                         socket.toString(),
                         OptionalLong.of(setting.bytes()),
                         OptionalInt.empty(),
-                        Optional.of(List.of(AgentFlags.HOME)),
+                        setting.thin() ? Optional.empty() : Optional.of(List.of(AgentFlags.HOME)),
                         OptionalInt.empty(),
                         OptionalLong.empty(),
                         OptionalInt.empty(),
@@ -81,7 +82,7 @@ final class ParkedGuest implements AutoCloseable {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        Optional.empty(),
+                        setting.thin() ? Optional.of(true) : Optional.empty(),
                         Optional.empty()));
         GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, setting.bytes());
         return new ParkedGuest(new AgentPair(home, node.child()), client, memory, Handoff.of(memory, socket, 1));

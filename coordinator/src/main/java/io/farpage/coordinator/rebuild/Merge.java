@@ -112,15 +112,15 @@ final class Merge {
     /**
      * Removes the places of a space in pools whose homes have a later document than any that has the space: they have
      * it no longer. If it has moved on from there to a home that has not reported, its pages are lost. A space that has
-     * no place left was deleted. One that had none, a clone or a thin space without room, is known only by the nodes
-     * that use it; if none does, nothing is lost with it.
+     * no place left was deleted. One that had none, a clone or a thin space without room, is known only by nodes with
+     * its guest; if there is none, nothing is lost with it.
      */
     private void removeLeftPlaces() {
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
             Predicate<ExtentHome> isLeft = place -> isCurrent(place) && hostedRevision(place.node()) > space.revision();
             if (space.extents().stream().flatMap(Extent::places).findAny().isEmpty()) {
-                if (!isUsed(id)) {
+                if (!isUsed(id) && !isLeft(id)) {
                     spaces.remove(id);
                 }
                 continue;
@@ -274,6 +274,13 @@ final class Merge {
         return reports.values().stream()
                 .flatMap(report -> report.attachments().stream())
                 .anyMatch(held -> held.space() == space && !held.ends());
+    }
+
+    /** Whether the guest of a space waits for the successor of its agent. */
+    private boolean isLeft(long space) {
+        return reports.values().stream()
+                .flatMap(report -> report.left().stream().flatMap(List::stream))
+                .anyMatch(left -> left.space().space().id() == space);
     }
 
     /** The homes that have reported and whose pools hold pages of a space. */

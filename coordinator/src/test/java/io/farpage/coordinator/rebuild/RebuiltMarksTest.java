@@ -105,6 +105,20 @@ class RebuiltMarksTest {
                 state().attachments().values().stream().map(Attachment::space).toList());
     }
 
+    private static NodeReport left(NodeReport plain, SpaceExtents space) {
+        return new NodeReport(
+                plain.seen(),
+                plain.index(),
+                plain.registration(),
+                plain.hosted(),
+                plain.attached(),
+                plain.attachments(),
+                plain.released(),
+                plain.superseded(),
+                plain.deleted(),
+                Optional.of(List.of(new NodeReport.Left(new Incarnation(77), space))));
+    }
+
     private static SpaceExtents thin(long id, long revision) {
         Space space = new Space(id, "thin", 8 * 4096, 4096, ExtentState.OK, Instant.EPOCH, false).withThin();
         return new SpaceExtents(space, revision, List.of(new Extent(0, 8, List.of(), ExtentState.OK)));
@@ -121,6 +135,17 @@ class RebuiltMarksTest {
         assertEquals(
                 List.of(new Extent(0, 8, List.of(), ExtentState.OK)),
                 state().extentsOf(state().space("thin").orElseThrow()));
+    }
+
+    /** The agent was killed, and its successor has not adopted the guest yet. */
+    @Test
+    void shouldKeepAThinSpaceWithoutRoomWhoseGuestWaitsForASuccessor() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", REVISION + 10, List.of(onBandC())));
+        rebuild.report("c", report("c", REVISION + 10, List.of(onBandC())));
+        rebuild.report("a", left(report("a", REVISION, List.of()), thin(6, REVISION)));
+        rebuild.finish(Set.of());
+        assertEquals(6, state().space("thin").orElseThrow().id());
     }
 
     /** An earlier space of the same name had no room, and was deleted. */

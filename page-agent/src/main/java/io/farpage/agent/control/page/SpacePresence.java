@@ -42,7 +42,7 @@ public final class SpacePresence {
     }
 
     /**
-     * The map of a space that is right until this use writes. Of a thin space it says at least which pages have no
+     * The map of a space that is right until this use writes. That of a thin space says at least which pages have no
      * room, and so are zeros.
      *
      * @return empty if there is none, or it cannot be read; the log says why

@@ -100,9 +100,9 @@ public final class WrittenHomes {
         return all;
     }
 
-    /** Whether an extent has homes, and all of them on other nodes answer. */
+    /** Whether all homes of an extent on other nodes answer. */
     public boolean doAllAnswer(int extent) {
-        boolean all = homes.isAllocated(extent);
+        boolean all = true;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
             if (one != null) {

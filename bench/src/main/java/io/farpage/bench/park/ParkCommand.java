@@ -103,9 +103,12 @@ public final class ParkCommand implements Callable<Integer> {
                 double read = guest.whilePaused(() -> read(reader));
                 if (round > 0) {
                     measured.add(new Round(park, unpark, read));
-                } else if (thin) {
+                } else {
                     System.out.printf(
-                            Locale.ROOT, "first park, with %s MiB/s: the space gets its room%n", Math.round(park));
+                            Locale.ROOT,
+                            "first park, not counted: %.0f MiB/s%s%n",
+                            park,
+                            thin ? ", with allocations" : "");
                 }
             }
         }

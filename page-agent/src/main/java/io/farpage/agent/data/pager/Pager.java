@@ -315,13 +315,14 @@ public final class Pager implements DutyCycle {
                         || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
+                        || unallocated.isBusy()
                         || repair.isBusy()
                         || (ending.hasBegun() && children.isEmpty() && ending.isBusy()));
     }
 
     @Override
     public boolean waitsForTime() {
-        return !done && broken == null && repair.waitsForTime();
+        return !done && broken == null && (repair.waitsForTime() || unallocated.waitsForTime());
     }
 
     @Override

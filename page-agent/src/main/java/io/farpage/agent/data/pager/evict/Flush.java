@@ -89,7 +89,7 @@ public final class Flush {
         if (version != homes.version()) {
             begin();
         }
-        if (homes.isAnyUnallocated() && homes.mirroring().hasNoRoom()) {
+        if (homes.mayWaitForRoom()) {
             savedAt = clock.getAsLong();
         }
         if (clock.getAsLong() - savedAt > deadlineNanos && !isDone()) {

@@ -148,6 +148,11 @@ public final class Homes {
         }
     }
 
+    /** Whether pages that have to be written may wait for room, or for the answer whether room was given back. */
+    public boolean mayWaitForRoom() {
+        return isAnyUnallocated && (backing.mirroring().hasNoRoom() || isAnyWithdrawn());
+    }
+
     private boolean isAnyWithdrawn() {
         boolean any = false;
         for (int extent = 0; extent < map.extents(); extent++) {

@@ -25,6 +25,9 @@ public final class Unallocated {
     private int extent;
     private int version = -1;
     private boolean isForgetting;
+    /** Whether room was needed at the last look. */
+    private boolean isNeeded;
+
     private long pausedUntil;
 
     /** @param residency of the VMM's memory */
@@ -34,6 +37,16 @@ public final class Unallocated {
         homes = context.homes();
         clock = context.clock();
         pausedUntil = clock.getAsLong();
+    }
+
+    /** Whether it goes on without a completion: some extents are not examined yet. */
+    public boolean isBusy() {
+        return homes.isAnyUnallocated() && (extent > 0 || version != homes.version());
+    }
+
+    /** Whether it has to look again in a moment. */
+    public boolean waitsForTime() {
+        return homes.isAnyUnallocated() && isNeeded;
     }
 
     /**
@@ -51,11 +64,17 @@ public final class Unallocated {
             isForgetting = true;
             pausedUntil = clock.getAsLong();
         }
-        if (extent == 0 && clock.getAsLong() - pausedUntil < 0) {
-            return 0;
+        boolean isWriting = isEnding || isFilling();
+        isNeeded |= isEnding;
+        if (extent == 0) {
+            isNeeded &= isWriting;
+            if (!isForgetting && (!isWriting || clock.getAsLong() - pausedUntil < 0)) {
+                return 0;
+            }
+            isNeeded = isEnding;
         }
         if (!homes.isAllocated(extent)) {
-            examine(isEnding);
+            examine(isEnding, isWriting);
         }
         extent++;
         if (extent == homes.extents()) {
@@ -66,16 +85,16 @@ public final class Unallocated {
         return 1;
     }
 
-    private void examine(boolean isEnding) {
+    private void examine(boolean isEnding, boolean isWriting) {
         int first = homes.firstPage(extent);
         int end = homes.endPage(extent);
         if (isForgetting && !homes.isWithdrawn(extent)) {
             // The homes that it had before have zeroed its pages.
             table.forgetCopies(first, end);
         }
-        boolean isNeeded =
-                isEnding ? table.nextUnsaved(first, end) < end : isFilling() && table.nextResident(first, end) < end;
-        if (isNeeded) {
+        int next = isEnding ? table.nextUnsaved(first, end) : table.nextResident(first, end);
+        if (isWriting && next < end) {
+            isNeeded = true;
             homes.mirroring().needsRoom(homes.origin(extent), homes.epoch(extent));
         }
     }

@@ -47,7 +47,13 @@ public final class FailureDetector {
         answeredAt = now;
     }
 
-    /** A request has succeeded; the link has come up, since the READ of the pool header has. */
+    /** The link has come up: the peer is not slow now. Whether it answers, one request shows. */
+    void connected(long now) {
+        answeredAt = now;
+        slow = false;
+    }
+
+    /** A request has succeeded. */
     void answered(long now) {
         answeredAt = now;
         slow = false;

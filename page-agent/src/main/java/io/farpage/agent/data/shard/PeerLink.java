@@ -132,7 +132,7 @@ public final class PeerLink {
     void up(long now) {
         phase = LinkPhase.UP;
         connections++;
-        answers.answered(now);
+        answers.connected(now);
     }
 
     /**

@@ -40,7 +40,7 @@ final class Allocations {
         this.refresh = refresh;
     }
 
-    /** Has room for the extent with a page, and returns when there is. */
+    /** Requests room for the extent of a page, unless the extent has room, and waits for the answer. */
     void allocate(AttachedSpace space, long page) throws CoordinatorException {
         synchronized (space.allocating()) {
             Extent extent = space.extentOf(page);

@@ -57,7 +57,8 @@ public final class SpaceUse implements AutoCloseable {
     }
 
     /**
-     * Has room for the extent with a page, which is of the guest or behind it, before this node writes to it.
+     * Requests room for the extent of a page, unless the extent has room. This node calls it before it writes to the
+     * page, which is one of the guest's or one behind them.
      *
      * @throws CoordinatorException if there is none, or the coordinator does not answer
      */

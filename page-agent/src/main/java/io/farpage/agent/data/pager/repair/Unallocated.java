@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The extents of a thin space that have no homes, or whose room is being given back. Asks for room for those of them
- * whose pages will have to be written soon, so that it is there when eviction needs it: from the time on when half of
- * the limit is resident. One duty cycle examines one extent. The shard's thread only.
+ * The extents of a thin space that have no homes, or whose room is being given back. When half of the local limit is
+ * resident, it requests room for those that have resident pages, so that eviction does not wait for it. One duty cycle
+ * examines one extent. The shard's thread only.
  */
 public final class Unallocated {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -104,7 +104,7 @@ public final class Unallocated {
      * epochs.
      *
      * @param epochs of extents, by their first pages in the whole space
-     * @return the first pages of those that are here, and are not withdrawn
+     * @return the first pages of those that this pager has pages of and does not withdraw
      */
     public Set<Long> withdraw(Map<Long, Long> epochs) {
         Set<Long> kept = new HashSet<>();

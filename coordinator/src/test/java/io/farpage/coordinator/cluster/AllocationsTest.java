@@ -14,6 +14,8 @@ import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
@@ -41,7 +43,8 @@ class AllocationsTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Allocations allocations = new Allocations(with.ledger, new Grants(with.ledger));
+    private final Grants grants = new Grants(with.ledger);
+    private final Allocations allocations = new Allocations(with.ledger, grants);
     private final Drops drops = new Drops(with.ledger);
 
     private void register(String node, long incarnation, long extents) {
@@ -235,6 +238,26 @@ class AllocationsTest {
         allocate(2);
         assertEquals(List.of(1, 1, 1, 1), homes());
         with.checkIndexes();
+    }
+
+    /** The home has revoked the keys that it gave for the room that it had before. */
+    @Test
+    void shouldForgetTheGrantsOfANodeThatBecomesAHomeAgain() {
+        Space space = attached();
+        allocate(0);
+        long attachment = attachments.of("vm").getFirst().id();
+        grants.publish("h", space.id(), "w", new GrantRequest(new Incarnation(1), WRITER, attachment, 1, "key"));
+        allocate(1);
+        assertTrue(grant(space).isPresent(), "it was a home all the time");
+        deallocate(0, 1);
+        acknowledge(0, 1);
+        zero();
+        allocate(0);
+        assertEquals(Optional.empty(), grant(space));
+    }
+
+    private Optional<Grant> grant(Space space) {
+        return grants.find(new Draft(with.ledger.state()), "h", space.id(), "w", Optional.empty());
     }
 
     @Test

@@ -213,6 +213,22 @@ final class ReceivedGrantsTest {
         assertEquals(List.of("incarnation 1, space"), installed.get("b"));
     }
 
+    /** A map can come before the next document, and name the same place of the home again. */
+    @Test
+    void shouldUseNoKeyOfAPlaceThatALaterMapDoesNotName() {
+        Node home = home("b", HOME, HOME);
+        List<SpaceExtents> spaces = List.of(space("b", HOME));
+        Grant first = grant(home, 11);
+        follow(spaces, List.of(home), first);
+        grants.restrict(space("b", HOME));
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"), "the map names the place");
+        grants.restrict(space(ExtentState.OK));
+        assertEquals(List.of(), installed.get("b"));
+        assertFalse(follow(spaces, List.of(home), first));
+        assertTrue(follow(spaces, List.of(home), grant(home, 12)));
+        assertEquals(List.of("incarnation 1, space"), installed.get("b"));
+    }
+
     @Test
     void shouldUseNoGrantOfAnotherAttachmentOfTheNode() {
         Node home = home("b", HOME, HOME);

@@ -15,8 +15,8 @@ import java.util.function.Predicate;
 
 /**
  * Room for the pages of thin spaces. An attached node asks for it before it writes to an extent first, and the node of
- * the guest gives it back when all pages of an extent are zeros. New room holds zeros, as all that is free does.
- * Thread-safe.
+ * the guest gives it back when all pages of an extent are zeros. New room holds zeros, as all that is free does. That of
+ * a clone is filled with the pages of its snapshot before it is a home; further homes join as in any space. Thread-safe.
  */
 public final class Allocations {
     private final Ledger ledger;
@@ -39,7 +39,8 @@ public final class Allocations {
     }
 
     /**
-     * Gives extents room, as many of them as there is room for. Those that have room stay as they are.
+     * Gives extents room, as many of them as there is room for, or begins to fill it. Those that have room, or are
+     * filled, stay as they are.
      *
      * @throws ProblemException if there is room for none of them
      */
@@ -52,17 +53,26 @@ public final class Allocations {
             List<Extent> given = new ArrayList<>();
             Set<String> before = draft.extents.homes(space);
             draft.extents.change(space, request.extents(), extent -> {
-                if (extent.isAllocated()) {
+                if (extent.isAllocated() || extent.joining().isPresent()) {
                     given.add(extent);
                     return List.of();
                 }
-                List<ExtentHome> homes = homes(draft, rooms, space, extent, new Avoided(Set.of(node)));
+                Optional<Extent> source = Snapshots.source(draft, space, extent);
+                int copies = source.isPresent() ? 1 : space.copies();
+                List<ExtentHome> homes = source.filter(of -> !Pulls.hasSource(draft, of)).isPresent()
+                        ? List.of()
+                        : homes(draft, rooms, space, extent, copies, new Avoided(Set.of(node)));
                 (homes.isEmpty() ? without : given).add(extent);
                 homes.stream()
                         .map(ExtentHome::node)
                         .filter(home -> !before.contains(home))
                         .forEach(home -> grants.forget(home, space.id()));
-                return homes.isEmpty() ? List.of() : List.of(new ExtentCommand.Allocate(homes));
+                return homes.isEmpty()
+                        ? List.of()
+                        : List.of(
+                                source.isPresent()
+                                        ? new ExtentCommand.Fill(homes.getFirst())
+                                        : new ExtentCommand.Allocate(homes));
             });
             if (given.isEmpty() && !without.isEmpty()) {
                 throw noRoom(draft, rooms, space, without.getFirst());
@@ -71,11 +81,11 @@ public final class Allocations {
         });
     }
 
-    /** A place at as many homes as the space asks for; none if there is not. */
+    /** A place at each of some homes; none if one lacks room. */
     private static List<ExtentHome> homes(
-            Draft draft, Rooms rooms, Space space, Extent extent, Predicate<String> avoided) {
+            Draft draft, Rooms rooms, Space space, Extent extent, int copies, Predicate<String> avoided) {
         List<ExtentHome> homes = new ArrayList<>();
-        for (int i = 0; i < space.copies(); i++) {
+        for (int i = 0; i < copies; i++) {
             NewHome next = new NewHome(draft, rooms, extent, homes, space.pageSize());
             Optional<ExtentHome> home = next.choose(avoided).or(() -> next.choose(Avoided.NONE));
             if (home.isEmpty()) {
@@ -88,7 +98,12 @@ public final class Allocations {
     }
 
     private static ProblemException noRoom(Draft draft, Rooms rooms, Space space, Extent extent) {
-        String obstacle = new NewHome(draft, rooms, extent, List.of(), space.pageSize()).obstacle();
+        boolean isLost = Snapshots.source(draft, space, extent)
+                .filter(of -> !Pulls.hasSource(draft, of))
+                .isPresent();
+        String obstacle = isLost
+                ? "no home of its snapshot has the pages"
+                : new NewHome(draft, rooms, extent, List.of(), space.pageSize()).obstacle();
         return new ProblemException(
                 507,
                 "no-room",
@@ -109,6 +124,12 @@ public final class Allocations {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
             checkThin(space);
+            if (space.base().isPresent()) {
+                throw ProblemException.conflict(
+                        "clone",
+                        "space '%s' (id %d) is a clone: without room its pages are those of its snapshot again"
+                                .formatted(space.name(), space.id()));
+            }
             draft.extents.change(
                     space,
                     request.extents(),

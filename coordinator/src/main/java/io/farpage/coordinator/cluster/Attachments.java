@@ -70,7 +70,7 @@ public final class Attachments {
         }
         return ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
-            Space space = requireKept(draft, idOrName);
+            Space space = Snapshots.prepare(draft, requireKept(draft, idOrName), request);
             checkUnderstood(space, node, request);
             Snapshots.checkAttach(space, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
@@ -81,7 +81,7 @@ public final class Attachments {
                     .find(Keys.attachment(space.id(), node))
                     .filter(a -> a.incarnation().equals(request.incarnation()));
             if (own.filter(a -> a.mode() == request.mode()).isEmpty()) {
-                checkAllowed(space, node);
+                checkAllowed(draft, space, node);
             }
             for (Attachment other : draft.attachedTo(space)) {
                 if (!own.equals(Optional.of(other))) {
@@ -159,7 +159,7 @@ public final class Attachments {
             Space space = requireKept(draft, idOrName);
             checkUnderstood(space, node, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
-            checkAllowed(space, node);
+            checkAllowed(draft, space, node);
             List<Attachment> others = draft.attachedTo(space).stream()
                     .filter(other -> !other.node().equals(node))
                     .filter(other -> Fences.awaited(draft, space, other).isEmpty())
@@ -213,9 +213,12 @@ public final class Attachments {
         }
     }
 
-    /** Refuses a node that is not on the list of a space. A node that is attached already may confirm that. */
-    private static void checkAllowed(Space space, String node) {
-        if (!space.mayAttach(node)) {
+    /**
+     * Refuses a node that is not on the list of a space, unless it becomes the home of a clone. A node that is attached
+     * already may confirm that.
+     */
+    private static void checkAllowed(Draft draft, Space space, String node) {
+        if (!space.mayAttach(node) && !Snapshots.isPulledBy(draft, space, node)) {
             String allowed = String.join(",", space.nodes().orElse(List.of()));
             throw new ProblemException(
                     403,
@@ -343,15 +346,19 @@ public final class Attachments {
     private void tear(Draft draft, Attachment attachment, String reason) {
         if (attachment.mode() == AttachMode.EXCLUSIVE) {
             String key = Keys.id(attachment.space());
-            // Nothing of the guest of a clone is at a home.
             draft.spaces
                     .find(key)
-                    .filter(space -> space.torn().isEmpty() && space.base().isEmpty())
+                    .filter(space -> space.torn().isEmpty() && mayTear(draft, space))
                     .ifPresent(space -> {
                         draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
                         draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
                     });
         }
+    }
+
+    /** Whether pages of a guest may be at a home. */
+    private static boolean mayTear(Draft draft, Space space) {
+        return space.base().isEmpty() || draft.extents.of(space).stream().anyMatch(Extent::isAllocated);
     }
 
     /**

@@ -91,6 +91,11 @@ final class Bounds {
         check("extents of all spaces", extents + extents(draft), EXTENTS);
     }
 
+    /** Whether an existing space may get so many extents. */
+    static boolean mayAddExtents(Draft draft, int extents) {
+        return extents + extents(draft) <= EXTENTS;
+    }
+
     /** Checks that the list of nodes that may attach a space may have {@code entries} entries. */
     static void checkAllowed(Draft draft, long space, int entries) {
         int all = entries

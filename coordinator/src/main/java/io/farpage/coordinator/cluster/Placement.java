@@ -12,7 +12,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Chooses the homes of a new space. The homes of an extent are in different failure domains. Few distinct groups of
@@ -117,13 +120,22 @@ final class Placement {
      *
      * @param pages of the guest
      * @param behind pages behind the guest's
-     * @param extents of the guest's pages at most
+     * @param extents of the guest's pages at most, apart from those that further bounds make
+     * @param bounds pages at which an extent begins in any case
      */
-    static List<Extent> unallocated(long pages, long behind, int extents) {
-        List<Extent> all = new ArrayList<>();
+    static List<Extent> unallocated(long pages, long behind, int extents, List<Long> bounds) {
+        SortedSet<Long> firsts = new TreeSet<>(bounds);
         long piece = piece(pages, BLOCK_PAGES, extents);
         for (long first = 0; first < pages; first += piece) {
-            all.add(new Extent(first, Math.min(piece, pages - first), List.of(), ExtentState.OK));
+            firsts.add(first);
+        }
+        List<Long> ends = Stream.concat(firsts.headSet(pages).stream().skip(1), Stream.of(pages))
+                .toList();
+        List<Extent> all = new ArrayList<>();
+        long first = 0;
+        for (long end : ends) {
+            all.add(new Extent(first, end - first, List.of(), ExtentState.OK));
+            first = end;
         }
         if (behind > 0) {
             all.add(new Extent(pages, behind, List.of(), ExtentState.OK));

@@ -5,7 +5,10 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 
-/** Room that thin spaces may still ask for, and how far the pools may be promised to more spaces than they can hold. */
+/**
+ * Room that thin spaces may still ask for, and how far the pools may be promised to more spaces than they can hold. A
+ * clone is promised nothing: most of its pages are those of its snapshot.
+ */
 public final class Promises {
     private static final int PERCENT = 100;
 
@@ -19,7 +22,7 @@ public final class Promises {
     private static long bytes(Draft draft) {
         long bytes = 0;
         for (Space space : draft.spaces.values()) {
-            if (space.isThin() && space.snapshot().isEmpty()) {
+            if (space.isThin() && space.base().isEmpty() && space.snapshot().isEmpty()) {
                 bytes += draft.extents.of(space).stream()
                                 .filter(extent -> !extent.isAllocated())
                                 .mapToLong(Extent::count)

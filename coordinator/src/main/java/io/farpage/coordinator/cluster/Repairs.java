@@ -202,8 +202,10 @@ public final class Repairs {
             Space space = draft.requireSpace(Long.toString(report.space()));
             Pulls.require(draft, space, node, report.incarnation(), report.extent());
             boolean isPulled = report.failure().isEmpty();
+            // No node writes to an extent that is filled with the pages of a snapshot.
+            boolean isFilled = !draft.extents.require(space, report.extent()).isAllocated();
             draft.extents.change(space, List.of(report.extent()), extent -> isPulled ? finish(extent) : drop(extent));
-            boolean isHome = isPulled && Pulls.isUnattended(draft, space);
+            boolean isHome = isPulled && (isFilled || Pulls.isUnattended(draft, space));
             if (isHome) {
                 promote(draft, space, List.of(report.extent()));
             }
@@ -237,7 +239,9 @@ public final class Repairs {
                             "no-such-home",
                             "no home joins the extent at page %d of space '%s'"
                                     .formatted(extent.firstPage(), space.name())));
-            fresh.add(joining.node());
+            if (extent.isAllocated()) {
+                fresh.add(joining.node());
+            }
             return List.of(new ExtentCommand.Promote(policy.replaced(draft, space, extent)));
         });
         fresh.forEach(home -> draft.emit(EventKind.EXTENTS_REPAIRED, Optional.of(home), space));

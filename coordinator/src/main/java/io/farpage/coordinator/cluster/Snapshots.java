@@ -6,17 +6,22 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Creation;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
- * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row without extents: its
- * guest begins with the pages of the snapshot, and what it changes stays on its host. Thread-safe.
+ * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row: its guest begins with the
+ * pages of the snapshot. When a node attaches it first it gets extents without homes. An extent whose pages are to be
+ * written gets a home, which pulls the pages of the snapshot first. Thread-safe.
  */
 public final class Snapshots {
     /** Clones that a message names. */
@@ -57,7 +62,7 @@ public final class Snapshots {
 
     private static void checkWhole(Space space) {
         if (space.base().isPresent()) {
-            throw refused(space, "clone", "is a clone: what its guest changes is nowhere but in that guest's memory");
+            throw refused(space, "clone", "is a clone, some of whose pages are those of its snapshot");
         }
         if (space.encryption().isPresent()) {
             throw refused(space, "encrypted", "is encrypted: only the agent of its guest can open its pages");
@@ -120,6 +125,7 @@ public final class Snapshots {
             Bounds.checkAllowed(draft, id, of.nodes().map(List::size).orElse(0));
             Space made = new Space(id, request.name(), of.sizeBytes(), of.pageSize(), ExtentState.OK, time.now(), false)
                     .withNodes(of.nodes())
+                    .withReplicas(of.copies())
                     .withBase(of.id())
                     .withCreation(creation);
             draft.spaces.put(Keys.id(id), made);
@@ -152,6 +158,61 @@ public final class Snapshots {
         }
     }
 
+    /**
+     * A clone that a node attaches, with extents. An agent of an earlier build attaches it as it is, as long as it has
+     * none; so does any if there are as many extents in the cluster as may be.
+     */
+    static Space prepare(Draft draft, Space space, AttachRequest request) {
+        if (space.base().isEmpty() || space.isThin() || !request.understands(Feature.CLONE_PAGES)) {
+            return space;
+        }
+        List<Extent> extents = extents(draft, space);
+        if (!Bounds.mayAddExtents(draft, extents.size())) {
+            return space;
+        }
+        Space prepared = space.withThin().withPresence(Optional.of(presence(space)));
+        draft.spaces.put(Keys.id(space.id()), prepared);
+        draft.extents.create(prepared, extents);
+        return prepared;
+    }
+
+    private static Presence presence(Space clone) {
+        return Presence.of(clone.pages(), clone.pageSize()).withMark(Optional.empty());
+    }
+
+    /** Extents without room, each within one of the snapshot. */
+    private static List<Extent> extents(Draft draft, Space clone) {
+        List<Long> bounds = draft.extents.of(clone.base().getAsLong()).stream()
+                .map(Extent::firstPage)
+                .toList();
+        return Placement.unallocated(
+                clone.pages(), presence(clone).pages(), Bounds.extentsOfThin(draft), bounds);
+    }
+
+    /**
+     * Where the pages of an extent of a clone are that has no room: in the homes of an extent of its snapshot. Empty if
+     * it has no such pages, or they are zeros.
+     */
+    static Optional<Extent> source(Draft draft, Space space, Extent extent) {
+        return space.base().isPresent() && extent.firstPage() < space.pages()
+                ? draft.extents.of(space.base().getAsLong()).stream()
+                        .filter(of -> of.contains(extent.firstPage()) && of.isAllocated())
+                        .findFirst()
+                : Optional.empty();
+    }
+
+    /** Whether a node pulls pages of a snapshot to be the home of a clone. */
+    static boolean isPulledBy(Draft draft, Space snapshot, String node) {
+        return snapshot.snapshot().isPresent()
+                && draft.hostedBy(node).stream()
+                        .filter(space -> space.base().equals(OptionalLong.of(snapshot.id())))
+                        .flatMap(space -> draft.extents.of(space).stream())
+                        .anyMatch(extent -> !extent.isAllocated()
+                                && extent.joining()
+                                        .filter(home -> home.node().equals(node))
+                                        .isPresent());
+    }
+
     /** Refuses an attachment that could write to a snapshot, or uses pages that a clone does not have. */
     static void checkAttach(Space space, AttachRequest request) {
         if (space.snapshot().isPresent() && request.mayWrite()) {
@@ -164,7 +225,7 @@ public final class Snapshots {
         if (space.base().isPresent() && request.mode() == AttachMode.SHARED) {
             throw ProblemException.conflict(
                     "clone",
-                    "space '%s' (id %d) is a clone, and has no pages of its own; read those of its snapshot (id %d)"
+                    "space '%s' (id %d) is a clone, whose pages only its guest has together; read those of its snapshot (id %d)"
                             .formatted(space.name(), space.id(), space.base().getAsLong()));
         }
     }

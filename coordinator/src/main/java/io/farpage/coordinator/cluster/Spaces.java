@@ -21,6 +21,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Spaces, their extents, and the room that they take in the nodes' pools. Thread-safe. */
 public final class Spaces {
@@ -136,7 +137,7 @@ public final class Spaces {
         checkDomains(placement, copies);
         if (request.isThin()) {
             long behind = map.map(Presence::pages).orElse(0L);
-            return Made.of(Placement.unallocated(pages, behind, Bounds.extentsOfThin(draft)));
+            return Made.of(Placement.unallocated(pages, behind, Bounds.extentsOfThin(draft), List.of()));
         }
         return Made.of(map.flatMap(one -> placement.place(pages + one.pages(), draft.groups(copies)))
                 .or(() -> placement.place(pages, draft.groups(copies)))
@@ -309,10 +310,11 @@ public final class Spaces {
                     .formatted(gpa, space.sizeBytes(), space.name()));
         }
         long page = gpa / space.pageSize();
-        Space stored = space.base().isPresent()
-                ? require(state, Long.toString(space.base().getAsLong()))
-                : space;
-        Extent extent = state.extentsOf(stored).stream()
+        Extent extent = Stream.concat(
+                        state.extentsOf(space).stream().filter(own -> space.base().isEmpty() || own.isAllocated()),
+                        space.base().stream()
+                                .mapToObj(Long::toString)
+                                .flatMap(base -> state.extentsOf(require(state, base)).stream()))
                 .filter(candidate -> candidate.contains(page))
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException("space " + space + " has no extent for page " + page));

@@ -21,6 +21,14 @@ public sealed interface ExtentCommand {
     }
 
     /**
+     * A pool joins an extent of a clone, to pull the pages of the snapshot. Only where the pages have no room, and none
+     * joins yet.
+     *
+     * @param home on a node that has no place in the extent
+     */
+    record Fill(ExtentHome home) implements ExtentCommand {}
+
+    /**
      * All pages that are not in the guest's memory are zeros, so that the room is given back: all homes are dropped,
      * and what joins. Only where they have room, and are not lost.
      */
@@ -44,7 +52,7 @@ public sealed interface ExtentCommand {
     /**
      * The pool that joins has all pages and becomes a home. Only after its pull.
      *
-     * @param replaced homes that it takes the places of; they are dropped
+     * @param replaced homes that it takes the places of; they are dropped. None in an extent that is filled
      */
     record Promote(List<ExtentHome> replaced) implements ExtentCommand {
         /** Copies the list. */

@@ -23,7 +23,8 @@ import java.util.stream.Stream;
  * <ul>
  *   <li>it has a home at all times between its allocation and its deallocation, and is lost only when the memory of its
  *       last home is gone;
- *   <li>its homes are only pools that were allocated with zeros, or that have pulled all pages;
+ *   <li>its homes are only pools that were allocated with zeros, or that have pulled all pages, of the homes before or
+ *       of a snapshot;
  *   <li>it keeps the frames of a pool that is a home no longer, until no WRITE to them can be under way;
  *   <li>it is in another epoch after each change of its homes and of what joins.
  * </ul>
@@ -51,13 +52,17 @@ public final class ExtentLife {
                 && after.count() == before.count()
                 && after.epochNumber() == before.epochNumber() + (isSameLayout ? 0 : 1)
                 && (before.state() == ExtentState.OK || after.state() == ExtentState.LOST)
-                && before.isAllocated() == (after.isAllocated() != isAllocation(command))
-                && (!before.isAllocated()
+                && before.isAllocated() == (after.isAllocated() != isAllocation(before, command))
+                && (command instanceof ExtentCommand.Allocate
                         || before.targets().collect(Collectors.toSet()).containsAll(after.homes()));
     }
 
-    private static boolean isAllocation(ExtentCommand command) {
-        return command instanceof ExtentCommand.Allocate || command instanceof ExtentCommand.Deallocate;
+    private static boolean isAllocation(Extent before, ExtentCommand command) {
+        return switch (command) {
+            case ExtentCommand.Allocate _, ExtentCommand.Deallocate _ -> true;
+            case ExtentCommand.Promote _ -> !before.isAllocated();
+            default -> false;
+        };
     }
 
     private static Extent carryOut(Extent extent, ExtentCommand command) {
@@ -73,6 +78,7 @@ public final class ExtentLife {
                         Optional.empty());
             }
             case ExtentCommand.Join join -> join(extent, join);
+            case ExtentCommand.Fill fill -> fill(extent, fill);
             case ExtentCommand.AllowPull _ -> {
                 require(isPull(extent, PullState.AWAITED), extent, command);
                 yield pulling(extent, PullState.RUNNING);
@@ -106,6 +112,7 @@ public final class ExtentLife {
     private static Extent allocate(Extent extent, ExtentCommand.Allocate allocate) {
         require(
                 !extent.isAllocated()
+                        && extent.joining().isEmpty()
                         && !allocate.homes().isEmpty()
                         && extent.places()
                                 .noneMatch(place -> allocate.homes().stream()
@@ -128,6 +135,19 @@ public final class ExtentLife {
                 join);
         return next(
                 extent, extent.homes(), extent.droppedHomes(), Optional.of(join.home()), Optional.of(join.begins()));
+    }
+
+    private static Extent fill(Extent extent, ExtentCommand.Fill fill) {
+        require(
+                !extent.isAllocated()
+                        && extent.joining().isEmpty()
+                        && extent.places()
+                                .noneMatch(
+                                        place -> place.node().equals(fill.home().node())),
+                extent,
+                fill);
+        return next(
+                extent, List.of(), extent.droppedHomes(), Optional.of(fill.home()), Optional.of(PullState.RUNNING));
     }
 
     private static boolean isPull(Extent extent, PullState state) {

@@ -132,7 +132,7 @@ class SnapshotsTest {
     void shouldAttachACloneExclusivelyAndNeverTearIt() throws InterruptedException {
         snapshots.make("golden");
         clone("c1");
-        refused("clone", "no pages of its own", () -> attach("c1", "b", B, AttachMode.SHARED));
+        refused("clone", "only its guest has together", () -> attach("c1", "b", B, AttachMode.SHARED));
         attach("c1", "a", A, AttachMode.EXCLUSIVE);
         refused("attached", "node 'a'", () -> attach("c1", "b", B, AttachMode.EXCLUSIVE));
         with.membership.register("a", Fixture.node(4, 0));

@@ -186,7 +186,7 @@ class SpaceNodesTest {
 
     @Test
     void shouldNeedEveryFeatureOfASpaceOnItsOwn() {
-        assertEquals(List.of("encryption", "replicas", "presence", "clones", "thin"), Feature.words());
+        assertEquals(List.of("encryption", "replicas", "presence", "clones", "thin", "clone-pages"), Feature.words());
         AttachRequest none =
                 new AttachRequest(new Incarnation(2), AttachMode.SHARED, Optional.empty(), Optional.empty());
         for (Feature feature : Feature.values()) {

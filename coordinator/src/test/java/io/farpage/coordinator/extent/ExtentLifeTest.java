@@ -52,6 +52,7 @@ class ExtentLifeTest {
             all.add(new ExtentCommand.Promote(List.of(node)));
             all.add(lose(node));
             all.add(new ExtentCommand.Allocate(List.of(node)));
+            all.add(new ExtentCommand.Fill(node));
         }
         all.add(new ExtentCommand.Allocate(List.of()));
         all.add(new ExtentCommand.Allocate(NODES.subList(0, 2)));
@@ -87,8 +88,13 @@ class ExtentLifeTest {
                                 && extent.state() != ExtentState.LOST);
             case ExtentCommand.Allocate allocate ->
                 extent.homes().isEmpty()
+                        && pull.isEmpty()
                         && !allocate.homes().isEmpty()
                         && nodes(extent.places()).stream().noneMatch(nodes(allocate.homes().stream())::contains);
+            case ExtentCommand.Fill fill ->
+                extent.homes().isEmpty()
+                        && pull.isEmpty()
+                        && !nodes(extent.places()).contains(fill.home().node());
             case ExtentCommand.Deallocate _ -> !extent.homes().isEmpty() && extent.state() != ExtentState.LOST;
             case ExtentCommand.GiveBack _, ExtentCommand.Lose _ -> true;
         };
@@ -131,10 +137,12 @@ class ExtentLifeTest {
         String step = "%s, %s, %s".formatted(before, command, after);
         assertEquals(
                 command instanceof ExtentCommand.Deallocate
-                        || (before.homes().isEmpty() && !(command instanceof ExtentCommand.Allocate)),
+                        || (before.homes().isEmpty()
+                                && !(command instanceof ExtentCommand.Allocate)
+                                && !(command instanceof ExtentCommand.Promote)),
                 after.homes().isEmpty(),
                 step);
-        // Pages without homes are zeros, and cannot be lost.
+        // Pages without homes are zeros or those of a snapshot, and cannot be lost.
         assertTrue(!after.homes().isEmpty() || after.state() == ExtentState.OK, step);
         assertEquals(after.homes().size(), nodes(after.homes().stream()).size(), step);
         // Nothing is read from a pool that has not pulled all pages.

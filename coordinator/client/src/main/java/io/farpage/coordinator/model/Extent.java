@@ -13,13 +13,13 @@ import java.util.stream.Stream;
  * @param firstPage number of its first page within the space
  * @param count how many pages
  * @param homes where they are, all in sync; none if the space is thin and no room was allocated for the pages, which
- *     are zeros then. Pages are read from these alone
+ *     are zeros then, or those of the snapshot of a clone. Pages are read from these alone
  * @param state whether they can still be had
  * @param epoch how often the homes have changed; empty until the first change
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is
  *     gone; empty if there are none
- * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by a
- *     promotion; empty if there is none
+ * @param joining a home that pulls the pages from the homes, or from those of the snapshot where there is none, is never
+ *     read from, and becomes one of them by a promotion; empty if there is none
  * @param pull how far the joining home has come; empty if none joins
  */
 public record Extent(
@@ -55,7 +55,10 @@ public record Extent(
                 Optional.empty());
     }
 
-    /** Whether the pages have room at homes. If not, all of them are zeros, apart from those in a guest's memory. */
+    /**
+     * Whether the pages have room at homes. If not, all of them are zeros, or those of a snapshot, apart from those in
+     * a guest's memory.
+     */
     public boolean isAllocated() {
         return !homes.isEmpty();
     }

@@ -32,7 +32,12 @@ public enum Feature {
      * Extents may have no home yet. An agent that does not know this would find no place for what its guest has
      * written.
      */
-    THIN("thin");
+    THIN("thin"),
+    /**
+     * The space is a clone whose changed pages have homes of their own. An agent that does not know this would read all
+     * pages from the snapshot.
+     */
+    CLONE_PAGES("clone-pages");
 
     private final String word;
 

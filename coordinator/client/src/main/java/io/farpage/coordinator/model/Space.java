@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
  * @param creation the request that made it; empty if that had no Idempotency-Key
  * @param presence the map of the pages that its homes have; empty if it was made without one
  * @param snapshot since when it is read-only, which it stays; empty if it is not
- * @param base id of the snapshot that it is a clone of; empty if it has pages of its own
+ * @param base id of the snapshot that it is a clone of; empty if it is none
  * @param thin true if its extents get room when their pages are written first; empty if they had it from the start
  */
 public record Space(
@@ -235,9 +235,9 @@ public record Space(
         }
     }
 
-    /** How many pages its extents have: its own, and those of its presence map. */
+    /** How many pages its extents have: its own, and those of its presence map. None of a clone without extents. */
     public long storedPages() {
-        return base.isPresent() ? 0 : pages() + presence.map(Presence::pages).orElse(0L);
+        return base.isPresent() && !isThin() ? 0 : pages() + presence.map(Presence::pages).orElse(0L);
     }
 
     /** How many homes each extent was given when the space was made. */
@@ -268,6 +268,7 @@ public record Space(
         }
         if (isThin()) {
             features.add(Feature.THIN);
+            base.ifPresent(_ -> features.add(Feature.CLONE_PAGES));
         }
         return features;
     }
@@ -288,11 +289,11 @@ public record Space(
         if (copies() > 1) {
             lines.add("  homes of each extent: %d".formatted(copies()));
         }
-        if (isThin()) {
+        if (isThin() && base.isEmpty()) {
             lines.add("  thin: takes room when pages are written first");
         }
         snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
-        base.ifPresent(id -> lines.add("  clone of the snapshot with id %d, without pages of its own".formatted(id)));
+        base.ifPresent(id -> lines.add("  clone of the snapshot with id %d; takes room when changed pages are written".formatted(id)));
         presence.ifPresent(map -> lines.add("  presence map: %d pages, %s"
                 .formatted(map.pages(), map.mark().isPresent() ? "up to date" : "not up to date")));
         lines.add(encryption.map(this::describe).orElse("  not encrypted"));

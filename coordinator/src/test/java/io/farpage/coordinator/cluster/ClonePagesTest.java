@@ -1,0 +1,260 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Detachment;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.HostedPull;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Presence;
+import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullState;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** Clones with pages of their own: a home is filled with the pages of the snapshot before pages are written to it. */
+class ClonePagesTest {
+    private static final int PAGE = 4096;
+    private static final long EXTENT_PAGES = 512;
+    private static final long EXTENT = EXTENT_PAGES * PAGE;
+    private static final int EXTENTS = 4;
+    private static final Incarnation WRITER = new Incarnation(9);
+    private static final Incarnation HOME = new Incarnation(2);
+    private static final List<String> OLDER =
+            Feature.words().stream().filter(word -> !word.equals("clone-pages")).toList();
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Snapshots snapshots = new Snapshots(with.ledger, with.time);
+    private final Grants grants = new Grants(with.ledger);
+    private final Allocations allocations = new Allocations(with.ledger, grants);
+    private final Hosting hosting = new Hosting(with.ledger, grants);
+    private final Moves moves = new Moves(with.time);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, moves, Duration.ZERO);
+
+    private void register(String node, long incarnation, long extents) {
+        with.membership.register(node, Fixture.node(incarnation, extents * EXTENT));
+    }
+
+    /** A snapshot on node {@code g}, a clone of it that {@code w} has attached, and room on {@code h} for two extents. */
+    private void attached() {
+        register("g", 1, EXTENTS);
+        with.spaces.create(SpaceRequest.of("golden", EXTENTS * EXTENT));
+        snapshots.make("golden");
+        register("h", HOME.value(), 2);
+        register("w", WRITER.value(), 0);
+        snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
+        attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+    }
+
+    private void attach(String space, String node, Incarnation incarnation, AttachMode mode, List<String> features) {
+        attachments.attach(
+                space, node, new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(features)));
+    }
+
+    private Space theClone() {
+        return with.spaces.require("c");
+    }
+
+    private List<Extent> extents() {
+        return with.spaces.extents("c").extents();
+    }
+
+    private ExtentEpoch epoch(int index) {
+        return ExtentEpoch.of(extents().get(index));
+    }
+
+    private void allocate(int... indices) {
+        List<ExtentEpoch> named = Arrays.stream(indices).mapToObj(this::epoch).toList();
+        allocations.allocate("c", "w", new WriterRequest(WRITER, named));
+    }
+
+    private boolean pulled(int index, Optional<String> failure) {
+        return repairs.pulled("h", new PullReport(HOME, theClone().id(), epoch(index), failure));
+    }
+
+    private long freeBytes() {
+        return with.freeBytes(with.membership.node("h").orElseThrow());
+    }
+
+    private static void refused(String word, String said, Executable what) {
+        ProblemException refused = assertThrows(ProblemException.class, what);
+        assertTrue(refused.problem("").is(word), refused::getMessage);
+        assertTrue(refused.problem("").detail().contains(said), refused::getMessage);
+    }
+
+    @Test
+    void shouldGiveACloneExtentsWithoutRoomWhenItIsAttached() {
+        attached();
+        assertEquals(2 * EXTENT, freeBytes());
+        assertEquals(EXTENTS + 1, extents().size());
+        assertTrue(extents().stream().noneMatch(Extent::isAllocated));
+        assertTrue(theClone().features().contains(Feature.CLONE_PAGES));
+        assertEquals(Optional.empty(), theClone().presence().flatMap(Presence::mark), "no map says which pages are there");
+        assertEquals(0, Promises.bytes(with.ledger.state()), "a clone is promised nothing");
+        with.checkIndexes();
+        with.restart();
+        assertEquals(EXTENTS + 1, extents().size());
+    }
+
+    @Test
+    void shouldFillAHomeBeforeItIsOne() {
+        attached();
+        allocate(1);
+        Extent filling = extents().get(1);
+        ExtentHome joins = filling.joining().orElseThrow();
+        assertEquals("h", joins.node());
+        assertEquals(Optional.of(PullState.RUNNING), filling.pull());
+        assertTrue(!filling.isAllocated());
+        assertEquals(EXTENT, freeBytes());
+        assertEquals(
+                List.of(new HostedPull(theClone().id(), epoch(1), "h", HOME, 0)),
+                hosting.of("h").pulls());
+        allocate(1);
+        assertEquals(filling, extents().get(1), "it is filled already");
+        assertTrue(pulled(1, Optional.empty()), "a home, although a node is attached: that one writes nothing there");
+        assertEquals(List.of(joins), extents().get(1).homes());
+        assertEquals(Optional.empty(), extents().get(1).joining());
+        with.checkIndexes();
+        assertEquals(
+                with.spaces.page("golden", 0).homes(), with.spaces.page("c", 0).homes());
+        assertEquals(joins, with.spaces.page("c", EXTENT).homes().getFirst());
+    }
+
+    @Test
+    void shouldGiveTheRoomBackOfAHomeThatCannotBeFilled() {
+        attached();
+        allocate(0, 1);
+        assertEquals(0, freeBytes());
+        refused("no-room", "has 0", () -> allocate(2));
+        assertTrue(!pulled(0, Optional.of("no page has come")));
+        assertEquals(Optional.empty(), extents().get(0).joining());
+        assertEquals(Optional.of(PullState.RUNNING), extents().get(1).pull());
+        attachments.detach("c", "w", WRITER, Detachment.PLAIN);
+        assertTrue(extents().stream().allMatch(extent -> extent.places().findAny().isEmpty()), "the fill ends, too");
+        with.checkIndexes();
+    }
+
+    @Test
+    void shouldAllocateWhatIsZerosInTheSnapshotAtOnce() {
+        register("h", HOME.value(), 2);
+        register("w", WRITER.value(), 0);
+        with.spaces.create(SpaceRequest.of("golden", EXTENTS * EXTENT / 2).asThin());
+        snapshots.make("golden");
+        snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
+        attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        allocate(0, 2);
+        assertTrue(extents().get(0).isAllocated() && extents().get(2).isAllocated(), "a map of pages needs no source");
+    }
+
+    @Test
+    void shouldFillNothingWithoutASource() {
+        attached();
+        with.membership.deregister("g", new Incarnation(1), true);
+        refused("no-room", "no home of its snapshot has the pages", () -> allocate(0));
+        assertEquals(2 * EXTENT, freeBytes());
+    }
+
+    @Test
+    void shouldKeepEachExtentWithinOneOfTheSnapshot() {
+        register("g", 1, 1);
+        register("f", 7, 3);
+        with.spaces.create(SpaceRequest.of("golden", (3 * EXTENT_PAGES + 100) * PAGE));
+        snapshots.make("golden");
+        register("w", WRITER.value(), 0);
+        snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
+        attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        List<Extent> base = with.spaces.extents("golden").extents();
+        for (Extent extent : extents()) {
+            long last = extent.firstPage() + extent.count() - 1;
+            assertTrue(
+                    extent.firstPage() >= theClone().pages()
+                            || base.stream().anyMatch(of -> of.contains(extent.firstPage()) && of.contains(last)),
+                    extent + " of " + base);
+        }
+    }
+
+    @Test
+    void shouldLetAHomeReadASnapshotThatOthersMayNot() {
+        attached();
+        with.spaces.allow("golden", new SpaceNodes(Optional.of(List.of("w"))), Optional.empty());
+        refused("node-not-allowed", "'h'", () -> attach("golden", "h", HOME, AttachMode.SHARED, Feature.words()));
+        allocate(0);
+        attach("golden", "h", HOME, AttachMode.SHARED, Feature.words());
+        attachments.detach("golden", "h", HOME, Detachment.PLAIN);
+        pulled(0, Optional.empty());
+        refused("node-not-allowed", "'h'", () -> attach("golden", "h", HOME, AttachMode.SHARED, Feature.words()));
+    }
+
+    @Test
+    void shouldLetAnEarlierAgentUseACloneThatHasNoPages() {
+        attached();
+        refused("not-understood", "clone-pages", () -> attach("c", "w", WRITER, AttachMode.EXCLUSIVE, OLDER));
+        snapshots.makeClone("golden", new CloneRequest("d"), Optional.empty());
+        attach("d", "w", WRITER, AttachMode.EXCLUSIVE, OLDER);
+        assertEquals(List.of(), with.spaces.extents("d").extents());
+        attachments.detach("d", "w", WRITER, Detachment.PLAIN);
+        attach("d", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        assertEquals(EXTENTS + 1, with.spaces.extents("d").extents().size());
+    }
+
+    @Test
+    void shouldTearACloneThatHasPagesOfItsOwn() {
+        attached();
+        allocate(0);
+        pulled(0, Optional.empty());
+        register("w", WRITER.value() + 1, 0);
+        assertTrue(theClone().torn().isPresent());
+    }
+
+    @Test
+    void shouldNeverGiveTheRoomOfACloneBack() {
+        attached();
+        allocate(0);
+        pulled(0, Optional.empty());
+        WriterRequest request = new WriterRequest(WRITER, List.of(epoch(0)));
+        refused("clone", "those of its snapshot again", () -> allocations.deallocate("c", "w", request));
+    }
+
+    @Test
+    void shouldBringACloneToAsManyHomesAsItsSnapshot() {
+        register("g", 1, EXTENTS);
+        register("f", 7, EXTENTS);
+        with.spaces.create(new SpaceRequest(
+                "golden",
+                EXTENTS * EXTENT / 2,
+                OptionalInt.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalInt.of(2)));
+        snapshots.make("golden");
+        register("h", HOME.value(), EXTENTS);
+        register("w", WRITER.value(), 0);
+        snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
+        attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        allocate(0);
+        assertEquals("h", extents().get(0).joining().orElseThrow().node());
+        pulled(0, Optional.empty());
+        assertEquals(1, repairs.step());
+        assertEquals(Optional.of(PullState.AWAITED), extents().get(0).pull(), "the guest notes what it writes");
+    }
+}

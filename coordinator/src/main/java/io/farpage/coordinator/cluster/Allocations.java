@@ -59,9 +59,10 @@ public final class Allocations {
                 }
                 Optional<Extent> source = Snapshots.source(draft, space, extent);
                 int copies = source.isPresent() ? 1 : space.copies();
-                List<ExtentHome> homes = source.filter(of -> !Pulls.hasSource(draft, of)).isPresent()
-                        ? List.of()
-                        : homes(draft, rooms, space, extent, copies, new Avoided(Set.of(node)));
+                List<ExtentHome> homes =
+                        source.filter(of -> !Pulls.hasSource(draft, of)).isPresent()
+                                ? List.of()
+                                : homes(draft, rooms, space, extent, copies, new Avoided(Set.of(node)));
                 (homes.isEmpty() ? without : given).add(extent);
                 homes.stream()
                         .map(ExtentHome::node)

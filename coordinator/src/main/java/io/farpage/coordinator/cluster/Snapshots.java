@@ -185,8 +185,7 @@ public final class Snapshots {
         List<Long> bounds = draft.extents.of(clone.base().getAsLong()).stream()
                 .map(Extent::firstPage)
                 .toList();
-        return Placement.unallocated(
-                clone.pages(), presence(clone).pages(), Bounds.extentsOfThin(draft), bounds);
+        return Placement.unallocated(clone.pages(), presence(clone).pages(), Bounds.extentsOfThin(draft), bounds);
     }
 
     /**

@@ -311,7 +311,8 @@ public final class Spaces {
         }
         long page = gpa / space.pageSize();
         Extent extent = Stream.concat(
-                        state.extentsOf(space).stream().filter(own -> space.base().isEmpty() || own.isAllocated()),
+                        state.extentsOf(space).stream()
+                                .filter(own -> space.base().isEmpty() || own.isAllocated()),
                         space.base().stream()
                                 .mapToObj(Long::toString)
                                 .flatMap(base -> state.extentsOf(require(state, base)).stream()))

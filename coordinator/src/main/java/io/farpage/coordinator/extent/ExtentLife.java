@@ -146,8 +146,7 @@ public final class ExtentLife {
                                         place -> place.node().equals(fill.home().node())),
                 extent,
                 fill);
-        return next(
-                extent, List.of(), extent.droppedHomes(), Optional.of(fill.home()), Optional.of(PullState.RUNNING));
+        return next(extent, List.of(), extent.droppedHomes(), Optional.of(fill.home()), Optional.of(PullState.RUNNING));
     }
 
     private static boolean isPull(Extent extent, PullState state) {

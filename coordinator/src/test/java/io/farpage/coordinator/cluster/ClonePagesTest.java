@@ -66,8 +66,7 @@ class ClonePagesTest {
     }
 
     private void attach(String space, String node, Incarnation incarnation, AttachMode mode, List<String> features) {
-        attachments.attach(
-                space, node, new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(features)));
+        attachments.attach(space, node, new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(features)));
     }
 
     private Space theClone() {
@@ -108,7 +107,8 @@ class ClonePagesTest {
         assertEquals(EXTENTS + 1, extents().size());
         assertTrue(extents().stream().noneMatch(Extent::isAllocated));
         assertTrue(theClone().features().contains(Feature.CLONE_PAGES));
-        assertEquals(Optional.empty(), theClone().presence().flatMap(Presence::mark), "no map says which pages are there");
+        assertEquals(
+                Optional.empty(), theClone().presence().flatMap(Presence::mark), "no map says which pages are there");
         assertEquals(0, Promises.bytes(with.ledger.state()), "a clone is promised nothing");
         with.checkIndexes();
         with.restart();
@@ -149,7 +149,8 @@ class ClonePagesTest {
         assertEquals(Optional.empty(), extents().get(0).joining());
         assertEquals(Optional.of(PullState.RUNNING), extents().get(1).pull());
         attachments.detach("c", "w", WRITER, Detachment.PLAIN);
-        assertTrue(extents().stream().allMatch(extent -> extent.places().findAny().isEmpty()), "the fill ends, too");
+        assertTrue(
+                extents().stream().allMatch(extent -> extent.places().findAny().isEmpty()), "the fill ends, too");
         with.checkIndexes();
     }
 

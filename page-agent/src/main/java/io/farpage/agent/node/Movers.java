@@ -59,7 +59,7 @@ final class Movers {
         links = open.add(new LinkControl(self, base.transports(), shards.all(), AgentOptions.links(config)));
         links.onChange(base.audit());
         ShardLoop first = shards.loops().getFirst();
-        pulls = open.add(new Pulls(self, first, peer -> links.link(peer, 0), AgentOptions.pulls(config)));
+        pulls = open.add(new Pulls(self, first, peer -> links.link(peer, 0), spaces::use, AgentOptions.pulls(config)));
         // Closed after the guests, which may wait for a grant to write their last pages.
         grants = open.add(new ReceivedGrants(self, links));
         links.onGrantRefused(refused -> {

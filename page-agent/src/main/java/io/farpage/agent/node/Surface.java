@@ -58,6 +58,7 @@ final class Surface {
         Map<String, FetcherLatencies> fetchers = FetcherLatencies.of(Map.of(
                 "page-tool", movers.pages().fetcher(),
                 "pull", movers.pulls().fetcher(),
+                "fill", movers.pulls().fillFetcher(),
                 "mount", movers.mountShard().fetcher()));
         Supplier<List<LatencySeries>> latencies =
                 () -> FetcherLatencies.with(fetchers, movers.guests().series());

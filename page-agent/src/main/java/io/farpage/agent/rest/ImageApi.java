@@ -104,6 +104,13 @@ public final class ImageApi {
                     "space '%s' is encrypted: its pages can be written only through the guest that has it for memory"
                             .formatted(name));
         }
+        if (space.filter(one -> one.base().isPresent()).isPresent()) {
+            throw ProblemException.conflict(
+                    "clone",
+                    "space '%s' is a clone, which begins with the pages of its snapshot; load the image into a space of"
+                                    .formatted(name)
+                            + " its own, and make a snapshot of that: coordinator space snapshot NAME");
+        }
         return space.isPresent() ? spaces.useExclusively(space.get().id(), new Claim(true, false)) : Optional.empty();
     }
 

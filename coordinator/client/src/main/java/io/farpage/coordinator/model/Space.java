@@ -237,7 +237,9 @@ public record Space(
 
     /** How many pages its extents have: its own, and those of its presence map. None of a clone without extents. */
     public long storedPages() {
-        return base.isPresent() && !isThin() ? 0 : pages() + presence.map(Presence::pages).orElse(0L);
+        return base.isPresent() && !isThin()
+                ? 0
+                : pages() + presence.map(Presence::pages).orElse(0L);
     }
 
     /** How many homes each extent was given when the space was made. */
@@ -293,7 +295,8 @@ public record Space(
             lines.add("  thin: takes room when pages are written first");
         }
         snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
-        base.ifPresent(id -> lines.add("  clone of the snapshot with id %d; takes room when changed pages are written".formatted(id)));
+        base.ifPresent(id -> lines.add(
+                "  clone of the snapshot with id %d; takes room when changed pages are written".formatted(id)));
         presence.ifPresent(map -> lines.add("  presence map: %d pages, %s"
                 .formatted(map.pages(), map.mark().isPresent() ? "up to date" : "not up to date")));
         lines.add(encryption.map(this::describe).orElse("  not encrypted"));

@@ -73,7 +73,9 @@ final class GuestEvents implements Guest.Listener {
 
     @Override
     public void left(SpaceUse use, PresenceMap map) {
-        if (!use.isRevoked()) {
+        // A clone without pages of its own has the presence map of its snapshot.
+        boolean hasPages = use.space().base().isEmpty() || use.map().isAnyAllocated();
+        if (!use.isRevoked() && hasPages) {
             presence.write(use, map).ifPresent(mark -> use.presence(Optional.of(mark)));
             giveRoomBack(use, map);
         }

@@ -168,6 +168,11 @@ final class GuestOpening {
                         record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
                 hosts);
         return new Guest(
-                use, socket, new AdoptedMemory(paging, left.seal()), listener, options.parkAfter(), System::nanoTime);
+                use,
+                socket,
+                new AdoptedMemory(paging, left.seal(), left.snapshot()),
+                listener,
+                options.parkAfter(),
+                System::nanoTime);
     }
 }

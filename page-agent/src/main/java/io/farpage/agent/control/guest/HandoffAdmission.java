@@ -4,8 +4,8 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
-import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,8 +52,7 @@ final class HandoffAdmission implements Guest.Admission {
 
     /**
      * @param use of the space whose pages are the memory
-     * @param snapshot the use of another one, if the memory begins with its pages and is not written home; closed with
-     *     this
+     * @param snapshot the use of the one that the space is a clone of; closed with this
      * @param past as far as it is known without asking the homes
      */
     HandoffAdmission(
@@ -77,12 +75,17 @@ final class HandoffAdmission implements Guest.Admission {
     @Override
     public void prepare() throws InterruptedException {
         if (past.written()) {
-            past = recall.presence()
-                    .read(snapshot.orElse(use))
+            past = presence()
                     .map(map -> recall.replays() ? map : map.withoutWishes())
                     .map(past::as)
                     .orElse(past);
         }
+    }
+
+    private Optional<PresenceMap> presence() throws InterruptedException {
+        return snapshot.isPresent()
+                ? recall.presence().read(use, snapshot.get())
+                : recall.presence().read(use);
     }
 
     @Override
@@ -102,9 +105,10 @@ final class HandoffAdmission implements Guest.Admission {
                 uffds.add(Userfaultfd.adopt(fd));
             }
             if (open.size() > slices.size()) {
-                if (snapshot.isPresent()) {
-                    throw new HandoffException("space '" + space + "' is a clone, whose pages cannot be evicted: hand"
-                            + " private memory over, and the userfaultfds without a memory file");
+                if (use.map().extents() == 0) {
+                    throw new HandoffException("space '" + space + "' is a clone, and its coordinator gives it no room"
+                            + " for pages that are evicted, since it is of an earlier build or has too many extents:"
+                            + " hand private memory over, and the userfaultfds without a memory file");
                 }
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
@@ -125,13 +129,12 @@ final class HandoffAdmission implements Guest.Admission {
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             space,
-                            map(),
+                            CloneMap.of(use, snapshot),
                             pageBytes,
                             past.written(),
                             past.presence(),
                             sealed,
-                            kept,
-                            snapshot.isPresent()),
+                            kept),
                     memory,
                     allowed,
                     hosts);
@@ -155,35 +158,6 @@ final class HandoffAdmission implements Guest.Admission {
         } finally {
             kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
-        }
-    }
-
-    private Supplier<SpaceMap> map() {
-        return snapshot.<Supplier<SpaceMap>>map(of -> new CloneMap(use, of)).orElse(use::map);
-    }
-
-    /** Where the pages of a clone are: at the homes of its snapshot, until the clone is deleted or taken over. */
-    private static final class CloneMap implements Supplier<SpaceMap> {
-        private final SpaceUse use;
-        private final SpaceUse snapshot;
-        private volatile @Nullable SpaceMap lost;
-
-        CloneMap(SpaceUse use, SpaceUse snapshot) {
-            this.use = use;
-            this.snapshot = snapshot;
-        }
-
-        @Override
-        public SpaceMap get() {
-            if (!use.isRevoked()) {
-                return snapshot.map();
-            }
-            SpaceMap none = lost;
-            if (none == null) {
-                none = snapshot.map().lost();
-                lost = none;
-            }
-            return none;
         }
     }
 

@@ -81,11 +81,9 @@ final class PagerHost {
 
     /**
      * The pagers of one guest, as the coordinator's homes see them.
-     *
-     * @param isReading whether the guest writes nothing home
      */
-    Drops.Writers writers(boolean isReading) {
-        return isReading ? drops.readers() : drops.writers();
+    Drops.Writers writers() {
+        return drops.writers();
     }
 
     /**

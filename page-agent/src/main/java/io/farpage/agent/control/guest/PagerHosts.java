@@ -54,8 +54,8 @@ final class PagerHosts {
     }
 
     /** For the pagers of one guest, on whatever shards. */
-    Drops.Writers writers(boolean isReading) {
-        return hosts.getFirst().writers(isReading);
+    Drops.Writers writers() {
+        return hosts.getFirst().writers();
     }
 
     /** Reserves a place on the shard with the fewest pagers; empty if all are full. */

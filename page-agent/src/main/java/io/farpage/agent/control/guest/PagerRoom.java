@@ -41,8 +41,8 @@ final class PagerRoom {
      * @throws TimeoutException if a shard does not answer
      */
     void giveBack(SpaceUse use) throws InterruptedException, TimeoutException {
-        if (!use.space().isThin()) {
-            return;
+        if (!use.space().isThin() || use.space().base().isPresent()) {
+            return; // without room the pages of a clone are those of its snapshot again
         }
         Set<ExtentEpoch> now = zeros(use.map());
         Set<ExtentEpoch> still = now.stream().filter(zeros::contains).collect(Collectors.toSet());
@@ -80,7 +80,7 @@ final class PagerRoom {
         Set<ExtentEpoch> found = new HashSet<>();
         for (int extent = 0; extent < map.extents(); extent++) {
             long first = map.firstPage(extent);
-            long end = Math.min(map.pages(), extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages());
+            long end = Math.min(map.pages(), map.endPage(extent));
             if (map.isAllocated(extent) && map.joining(extent) == null && first < end && areZeros(first, end)) {
                 found.add(new ExtentEpoch(first, map.epoch(extent)));
             }

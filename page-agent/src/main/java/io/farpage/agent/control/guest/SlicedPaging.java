@@ -83,7 +83,6 @@ final class SlicedPaging implements Paging {
      * @param presence which pages the homes have, and which of them to prefetch
      * @param sealed what seals the pages; empty if the homes may read them
      * @param kept what outlives this process; empty if nothing does
-     * @param isClone whether the pages are those of a snapshot, which others read, too: none is written home
      */
     record Contents(
             String space,
@@ -92,8 +91,7 @@ final class SlicedPaging implements Paging {
             boolean written,
             PresenceMap presence,
             Optional<SealedSpace> sealed,
-            Optional<KeptGuest> kept,
-            boolean isClone) {}
+            Optional<KeptGuest> kept) {}
 
     /**
      * Makes the pagers. None of them serves anything before {@link #start}.
@@ -123,7 +121,7 @@ final class SlicedPaging implements Paging {
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
         ceiling = shares.ceiling();
-        Drops.Writers writers = hosts.writers(contents.isClone());
+        Drops.Writers writers = hosts.writers();
         try {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(

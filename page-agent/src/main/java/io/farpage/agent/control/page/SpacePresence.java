@@ -58,6 +58,22 @@ public final class SpacePresence {
         return Optional.of(map);
     }
 
+    /**
+     * The map of a clone: its own, or that of its snapshot, and all pages that the clone has homes for.
+     *
+     * @return empty if there is none, or it cannot be read; the log says why
+     */
+    public Optional<PresenceMap> read(SpaceUse clone, SpaceUse snapshot) throws InterruptedException {
+        SpaceMap own = clone.map();
+        Optional<PresenceMap> known = readStored(clone, own);
+        if (known.isPresent()) {
+            return known;
+        }
+        Optional<PresenceMap> base = read(snapshot);
+        base.ifPresent(map -> own.describeAllocated(map));
+        return base;
+    }
+
     private Optional<PresenceMap> readStored(SpaceUse use, SpaceMap space) throws InterruptedException {
         try {
             Optional<String> mark = use.presence();

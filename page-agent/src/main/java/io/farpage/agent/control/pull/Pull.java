@@ -17,6 +17,7 @@ final class Pull {
 
     private final Key key;
     private final Target target;
+    private final KeyUse use;
     private final List<Source> sources;
     private final BitSet begun = new BitSet();
     private int next;
@@ -28,7 +29,13 @@ final class Pull {
     private volatile boolean blocked;
 
     /** @param extent in the epoch of the pull */
-    record Key(long space, ExtentEpoch extent) {}
+    record Key(long space, ExtentEpoch extent) {
+        @Override
+        public String toString() {
+            return "pull of the extent at page %d of space %d in epoch %d"
+                    .formatted(extent.firstPage(), space, extent.epoch());
+        }
+    }
 
     /**
      * A range of this node's exported frames.
@@ -54,15 +61,17 @@ final class Pull {
     /**
      * A home to read from.
      *
-     * @param link to the node
+     * @param link to the node; null if it is this one
      * @param pool of the home, as extents name it
      * @param offset of the extent from the start of its exported frames
      */
-    record Source(PeerLink link, long pool, long offset) {}
+    record Source(@Nullable PeerLink link, long pool, long offset) {}
 
-    Pull(Key key, Target target, List<Source> sources) {
+    /** @param use what the keys were granted for with which the sources are read */
+    Pull(Key key, Target target, KeyUse use, List<Source> sources) {
         this.key = key;
         this.target = target;
+        this.use = use;
         this.sources = List.copyOf(sources);
         left = target.chunks();
     }
@@ -86,14 +95,17 @@ final class Pull {
         return chunk < target.chunks() ? chunk : NONE;
     }
 
-    /** A home that has granted a chunk and whose link is up; null if there is none. */
+    /** A home that has granted a chunk and whose link is up, or this node; null if there is none. */
     @Nullable
     Source readable(int chunk) {
         for (int i = 0; i < sources.size(); i++) {
             Source source = sources.get((reader + i) % sources.size());
             PeerLink link = source.link();
+            if (link == null) {
+                return source;
+            }
             if (link.leadsTo(source.pool())
-                    && link.isGranted(KeyUse.PULL, source.offset() + start(chunk), target.bytes(chunk))) {
+                    && link.isGranted(use, source.offset() + start(chunk), target.bytes(chunk))) {
                 return source;
             }
         }
@@ -160,6 +172,9 @@ final class Pull {
         StringBuilder text = new StringBuilder("no page has come from");
         for (Source source : sources) {
             PeerLink link = source.link();
+            if (link == null) {
+                continue;
+            }
             text.append(" '").append(link.peer()).append("' (");
             if (link.isUp()) {
                 text.append("linked)");
@@ -173,7 +188,6 @@ final class Pull {
 
     @Override
     public String toString() {
-        return "pull of the extent at page %d of space %d in epoch %d"
-                .formatted(key.extent().firstPage(), key.space(), key.extent().epoch());
+        return key.toString();
     }
 }

@@ -3,6 +3,7 @@ package io.farpage.agent.control.pull;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -105,12 +106,18 @@ final class PullCycle implements DutyCycle {
 
     private boolean start(Pull pull, int chunk, Pull.Source source, long now) {
         int bytes = pull.target().bytes(chunk);
+        PeerLink link = source.link();
+        if (link == null) {
+            copy(pull, chunk, source);
+            nextAt = Math.max(nextAt, now - BURST_NANOS) + (long) (bytes * nanosPerByte);
+            return true;
+        }
         int frame = pool.stagingFrames().allocateRun(frames(bytes));
         if (frame == FrameAllocator.NONE) {
             return false;
         }
         int slot = fetcher.readFailingFast(
-                source.link(),
+                link,
                 source.pool(),
                 source.offset() + pull.start(chunk),
                 bytes,
@@ -122,6 +129,16 @@ final class PullCycle implements DutyCycle {
         pull.begin(chunk);
         nextAt = Math.max(nextAt, now - BURST_NANOS) + (long) (bytes * nanosPerByte);
         return true;
+    }
+
+    /** Copies a chunk that is in the pool of this node. */
+    private void copy(Pull pull, int chunk, Pull.Source source) {
+        pull.begin(chunk);
+        int bytes = pull.target().bytes(chunk);
+        long from = source.offset() + pull.start(chunk);
+        long at = pull.target().offset() + pull.start(chunk);
+        MemorySegment.copy(pool.exported(), from, pool.exported(), at, bytes);
+        arrived(pull);
     }
 
     private int finishDone() {
@@ -152,6 +169,10 @@ final class PullCycle implements DutyCycle {
         long at = pull.target().offset() + pull.start(run.chunk);
         MemorySegment.copy(staging(run.frame, bytes), 0, pool.exported(), at, bytes);
         free(run, bytes);
+        arrived(pull);
+    }
+
+    private void arrived(Pull pull) {
         if (pull.arrived()) {
             pulls.remove(pull);
             copied.run();

@@ -3,6 +3,8 @@ package io.farpage.agent.control.pull;
 import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.member.PoolPulls;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.agent.data.shard.PeerLink;
@@ -17,8 +19,10 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -33,8 +37,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The pulls of this node. They follow what the coordinator lists; when one is done, this node says so, in the epoch of
  * the pull. If no node is attached to the space, its pool is promoted by that, which is refused if one has attached
- * meanwhile; otherwise the attached node copies what it has written meanwhile. A pull that gets no page for ten seconds
- * is given up. Thread-safe.
+ * meanwhile; otherwise the attached node copies what it has written meanwhile. The extent of a clone that has no home is
+ * filled from the homes of its snapshot, which this node reads as any other that has attached it; or from its own pool.
+ * A pull that gets no page for ten seconds is given up. Thread-safe.
  */
 public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Pulls.class);
@@ -47,16 +52,38 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private final LocalNode self;
     private final ShardLoop shard;
     private final Function<String, PeerLink> links;
+    private final Snapshots snapshots;
     private final Fetcher fetcher;
     private final PullCycle cycle;
+    private final Fetcher fillFetcher;
+    private final PullCycle fillCycle;
     private final int chunk;
     private final ControlThread thread;
     private final Map<Pull.Key, Running> running = new HashMap<>();
     /** Ended, and perhaps still listed by an answer that is on its way. */
     private final Set<Pull.Key> ended = new HashSet<>();
+    /** Those that have to wait until the snapshot is attached. */
+    private final Map<Pull.Key, Fill> fills = new HashMap<>();
 
-    /** @param failure why the pull is given up, which must still be reported to the coordinator */
-    private record Running(Pull pull, Optional<String> failure) {}
+    /**
+     * @param snapshot the use of the one that is read; empty if the pages are pulled from homes of the extent
+     * @param failure why the pull is given up, which must still be reported to the coordinator
+     */
+    private record Running(Pull pull, Optional<SpaceUse> snapshot, Optional<String> failure) {}
+
+    /**
+     * An extent of a clone without homes.
+     *
+     * @param snapshot id of the space that its pages are in
+     */
+    private record Fill(Pull.Target target, long snapshot) {}
+
+    /** The snapshots that clones are made of. */
+    @FunctionalInterface
+    public interface Snapshots {
+        /** Begins to read one; empty if there is none with this id. */
+        Optional<SpaceUse> use(long id) throws CoordinatorException;
+    }
 
     /**
      * How this node pulls.
@@ -70,16 +97,23 @@ public final class Pulls implements PoolPulls, AutoCloseable {
      * Adds itself to a shard that has not started yet.
      *
      * @param links the shard's side of the link to a node
+     * @param snapshots of which extents of clones are filled
      */
-    public Pulls(LocalNode self, ShardLoop shard, Function<String, PeerLink> links, Options options) {
+    public Pulls(
+            LocalNode self, ShardLoop shard, Function<String, PeerLink> links, Snapshots snapshots, Options options) {
         this.self = self;
         this.shard = shard;
         this.links = links;
+        this.snapshots = snapshots;
         fetcher = shard.shard().newFetcher(PullCycle.RUNS, options.deadline().toNanos(), KeyUse.PULL);
+        fillFetcher =
+                shard.shard().newFetcher(PullCycle.RUNS, options.deadline().toNanos(), KeyUse.ATTACHMENT);
         thread = new ControlThread(
                 "pulls", new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, CHECK, CLOSE_TIMEOUT), this::step);
         cycle = new PullCycle(fetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
+        fillCycle = new PullCycle(fillFetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
         shard.submit(new ShardCommand.AddCycle(cycle));
+        shard.submit(new ShardCommand.AddCycle(fillCycle));
         int frame = self.pool().frameBytes();
         long burst = (long) (options.bytesPerSecond() * (PullCycle.BURST_NANOS / 1e9));
         chunk = (int) Math.max(frame, Math.min(CHUNK, burst) / frame * frame);
@@ -92,6 +126,11 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     /** The transfers of pulls, for metrics. */
     public Fetcher fetcher() {
         return fetcher;
+    }
+
+    /** The transfers with which extents of clones are filled, for metrics. */
+    public Fetcher fillFetcher() {
+        return fillFetcher;
     }
 
     /** How far the pulls under way are. Any thread. */
@@ -127,6 +166,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             }
             // A document that does not list a pull is not followed by one that does.
             ended.retainAll(listed);
+            fills.keySet().retainAll(listed);
         }
         thread.wake();
     }
@@ -139,31 +179,96 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             if (space.space().id() == key.space()) {
                 space.extents().stream()
                         .filter(extent -> key.extent().equals(ExtentEpoch.of(extent)))
-                        .forEach(extent -> begin(key, extent, space.space().pageSize()));
+                        .forEach(extent -> begin(key, space.space(), extent));
             }
         }
     }
 
-    private void begin(Pull.Key key, Extent extent, int pageSize) {
+    private void begin(Pull.Key key, Space space, Extent extent) {
         Optional<Pull.Target> target = extent.joining()
                 .filter(home ->
                         home.node().equals(self.id()) && home.incarnation().equals(self.poolId()))
-                .map(home -> new Pull.Target(home.offset(), extent.count() * pageSize, chunk));
+                .map(home -> new Pull.Target(home.offset(), extent.count() * space.pageSize(), chunk));
         if (target.isEmpty()) {
+            return;
+        }
+        if (!extent.isAllocated()) {
+            space.base().ifPresent(snapshot -> fills.put(key, new Fill(target.get(), snapshot)));
             return;
         }
         List<Pull.Source> sources = extent.homes().stream()
                 .map(home -> new Pull.Source(
                         links.apply(home.node()), home.incarnation().value(), home.offset()))
                 .toList();
-        Pull pull = new Pull(key, target.get(), sources);
-        running.put(key, new Running(pull, Optional.empty()));
-        log.info("{} begins: {} bytes from {}", pull, target.get().length(), names(extent));
+        Pull pull = new Pull(key, target.get(), KeyUse.PULL, sources);
+        running.put(key, new Running(pull, Optional.empty(), Optional.empty()));
+        log.info(
+                "{} begins: {} bytes from {}",
+                pull,
+                target.get().length(),
+                extent.homes().stream().map(ExtentHome::node).toList());
         shard.submit(new ShardCommand.Run(() -> cycle.begin(pull)));
     }
 
-    private static List<String> names(Extent extent) {
-        return extent.homes().stream().map(ExtentHome::node).toList();
+    /** Begins to fill extents whose snapshots this node can read. */
+    private void beginFills() throws CoordinatorException {
+        Map<Pull.Key, Fill> waiting;
+        synchronized (this) {
+            waiting = Map.copyOf(fills);
+        }
+        for (Map.Entry<Pull.Key, Fill> each : waiting.entrySet()) {
+            Pull.Key key = each.getKey();
+            try {
+                Optional<SpaceUse> snapshot = snapshots.use(each.getValue().snapshot());
+                if (snapshot.isPresent()) {
+                    begin(key, each.getValue(), snapshot.get());
+                } else {
+                    giveUp(key, "its snapshot is deleted");
+                }
+            } catch (CoordinatorRefusedException e) {
+                giveUp(key, String.valueOf(e.getMessage()));
+            }
+        }
+    }
+
+    private synchronized void begin(Pull.Key key, Fill fill, SpaceUse snapshot) {
+        if (!fills.remove(key, fill)) {
+            snapshot.close();
+            return;
+        }
+        Pull pull = new Pull(
+                key,
+                fill.target(),
+                KeyUse.ATTACHMENT,
+                sources(snapshot.map(), key.extent().firstPage()));
+        running.put(key, new Running(pull, Optional.of(snapshot), Optional.empty()));
+        log.info("{} begins: {} bytes of snapshot {}", pull, fill.target().length(), fill.snapshot());
+        shard.submit(new ShardCommand.Run(() -> fillCycle.begin(pull)));
+    }
+
+    /** The homes of a snapshot that have a page, or this node alone if it is one of them. */
+    private List<Pull.Source> sources(SpaceMap snapshot, long page) {
+        int extent = snapshot.extent(page);
+        List<Pull.Source> sources = new ArrayList<>();
+        for (int copy = 0; copy < snapshot.copies(extent); copy++) {
+            String home = snapshot.node(extent, copy);
+            long pool = snapshot.incarnation(extent, copy);
+            long offset = snapshot.offset(extent, copy, page);
+            if (!home.equals(self.id())) {
+                sources.add(new Pull.Source(links.apply(home), pool, offset));
+            } else if (pool == self.poolId().value()) {
+                return List.of(new Pull.Source(null, pool, offset));
+            }
+        }
+        return sources;
+    }
+
+    private void giveUp(Pull.Key key, String why) throws CoordinatorException {
+        report(key, Optional.of(why));
+        synchronized (this) {
+            fills.remove(key);
+            ended.add(key);
+        }
     }
 
     /** Makes the shard stop a pull, and does not begin it again. */
@@ -171,12 +276,14 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         Running gone = running.remove(key);
         if (gone != null) {
             ended.add(key);
-            stop(gone.pull());
+            stop(gone);
+            gone.snapshot().ifPresent(SpaceUse::close);
         }
     }
 
-    private void stop(Pull pull) {
-        shard.submit(new ShardCommand.Run(() -> cycle.stop(pull)));
+    private void stop(Running one) {
+        PullCycle by = one.snapshot().isPresent() ? fillCycle : cycle;
+        shard.submit(new ShardCommand.Run(() -> by.stop(one.pull())));
     }
 
     @Override
@@ -187,6 +294,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 end(each.pull().key());
             }
         }
+        fills.values().removeIf(fill -> fill.target().overlaps(offset, length));
         CompletableFuture<Void> stopped = new CompletableFuture<>();
         // Behind the stops of these, and of those that ended before.
         shard.submit(new ShardCommand.Run(() -> stopped.complete(null)));
@@ -194,6 +302,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     }
 
     private Duration step() throws CoordinatorException {
+        beginFills();
         long now = System.nanoTime();
         for (Running each : snapshot()) {
             Optional<String> failure = each.failure();
@@ -202,7 +311,10 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 fail(each, failure);
             }
             if (failure.isPresent() || each.pull().isCopied()) {
-                report(each.pull(), failure);
+                report(each.pull().key(), failure);
+                synchronized (this) {
+                    end(each.pull().key());
+                }
             }
         }
         return snapshot().isEmpty() ? ControlThread.UNTIL_WOKEN : CHECK;
@@ -213,28 +325,24 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     }
 
     private synchronized void fail(Running each, Optional<String> failure) {
-        stop(each.pull());
-        running.replace(each.pull().key(), new Running(each.pull(), failure));
+        stop(each);
+        running.replace(each.pull().key(), new Running(each.pull(), each.snapshot(), failure));
     }
 
-    private void report(Pull pull, Optional<String> failure) throws CoordinatorException {
-        Pull.Key key = pull.key();
+    private void report(Pull.Key key, Optional<String> failure) throws CoordinatorException {
         try {
             self.coordinator()
                     .pulled(self.id(), new PullReport(self.incarnation(), key.space(), key.extent(), failure));
             if (failure.isPresent()) {
-                log.warn("{} is given up: {}", pull, failure.get());
+                log.warn("{} is given up: {}", key, failure.get());
             } else {
-                log.info("{} is done", pull);
+                log.info("{} is done", key);
             }
         } catch (CoordinatorRefusedException e) {
             if (e.problem().status() != CONFLICT && !e.isNotFound()) {
                 throw e;
             }
-            log.info("{} ends: {}", pull, e.getMessage());
-        }
-        synchronized (this) {
-            end(key);
+            log.info("{} ends: {}", key, e.getMessage());
         }
     }
 

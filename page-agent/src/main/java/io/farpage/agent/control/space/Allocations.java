@@ -5,6 +5,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
 import java.util.Collection;
@@ -15,9 +16,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Room for the pages of thin spaces, which the coordinator gives by extents. Pagers want it before they write to an
- * extent first; while there is none, what a guest writes there stays in its memory. The room of an extent is given back
- * whose pages are all zeros. Thread-safe.
+ * Room for the pages of thin spaces and clones, which the coordinator gives by extents. Pagers want it before they write
+ * to an extent first; while there is none, what a guest writes there stays in its memory. That of a clone is filled with
+ * the pages of its snapshot first. The room of an extent of another space is given back whose pages are all zeros.
+ * Thread-safe.
  */
 final class Allocations {
     private static final Logger log = LoggerFactory.getLogger(Allocations.class);
@@ -65,7 +67,8 @@ final class Allocations {
 
     /** Gives the room of extents back whose pages are all zeros in a map. No pager uses the space. */
     void deallocate(AttachedSpace space, PresenceMap homes) throws CoordinatorException {
-        if (!space.extents().space().isThin()) {
+        Space of = space.extents().space();
+        if (!of.isThin() || of.base().isPresent()) {
             return;
         }
         List<ExtentEpoch> zeros = space.extents().extents().stream()
@@ -104,7 +107,7 @@ final class Allocations {
 
     private static List<ExtentEpoch> wanted(SpaceExtents of, Predicate<ExtentEpoch> isWanted) {
         return of.extents().stream()
-                .filter(extent -> !extent.isAllocated())
+                .filter(extent -> !extent.isAllocated() && extent.joining().isEmpty())
                 .map(ExtentEpoch::of)
                 .filter(isWanted)
                 .toList();

@@ -95,11 +95,8 @@ public final class Drops {
     public final class Writers {
         private final Set<Writer> open = ConcurrentHashMap.newKeySet();
         private final Set<Writer> closed = ConcurrentHashMap.newKeySet();
-        private final boolean isReading;
 
-        private Writers(boolean isReading) {
-            this.isReading = isReading;
-        }
+        private Writers() {}
 
         /**
          * A pager begins to use a space. No pager of the guest runs before each of them was added.
@@ -191,10 +188,8 @@ public final class Drops {
         }
 
         private void report(Suspicion suspicion) {
-            if (!guest.isReading) {
-                suspicions.add(suspicion);
-                Drops.this.wake.run();
-            }
+            suspicions.add(suspicion);
+            Drops.this.wake.run();
         }
 
         @Override
@@ -252,12 +247,7 @@ public final class Drops {
 
     /** For the pagers of one guest. */
     public Writers writers() {
-        return new Writers(false);
-    }
-
-    /** For the pagers of a guest that only reads the space: they learn of its homes, and decide nothing about them. */
-    public Writers readers() {
-        return new Writers(true);
+        return new Writers();
     }
 
     /** Asks for the drops that pagers have reported. One that waits for an earlier one of its home stays reported. */
@@ -268,7 +258,6 @@ public final class Drops {
     /** Asks for what the pagers have made ready. */
     void settle(Errands errands) {
         writers.stream()
-                .filter(writer -> !writer.guest.isReading)
                 .map(writer -> writer.space)
                 .distinct()
                 .flatMap(id -> attached.apply(id).stream())
@@ -433,7 +422,11 @@ public final class Drops {
     boolean use(AttachedSpace space, SpaceExtents now) {
         boolean isLater = space.update(now, restrict);
         if (isLater) {
-            writersOf(space).forEach(writer -> writer.wake.run());
+            // The pagers of clones read from the homes of their snapshot.
+            boolean isSnapshot = now.space().snapshot().isPresent();
+            writers.stream()
+                    .filter(writer -> isSnapshot || writer.space == space.id())
+                    .forEach(writer -> writer.wake.run());
         }
         return isLater;
     }

@@ -119,7 +119,7 @@ final class SlicedPagingTest {
         }
         return new SlicedPaging(
                 new SlicedPaging.Contents(
-                        "vm", maps, PAGE, false, PresenceMap.zeros(PAGES), Optional.empty(), Optional.empty(), false),
+                        "vm", maps, PAGE, false, PresenceMap.zeros(PAGES), Optional.empty(), Optional.empty()),
                 new VmmMemory(1, slices, uffds, null),
                 new PagerOptions(PAGES, 1),
                 hosts);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.coordinator.model.ExtentEpoch;
 import java.util.List;
@@ -15,6 +16,7 @@ class PullTest {
     private final Pull pull = new Pull(
             new Pull.Key(7, new ExtentEpoch(0, 3)),
             new Pull.Target(4096, 2 * CHUNK + 4096, CHUNK),
+            KeyUse.PULL,
             List.of(new Pull.Source(new PeerLink("b"), 1, 0), new Pull.Source(new PeerLink("c"), 2, 4096)));
 
     private int begin() {

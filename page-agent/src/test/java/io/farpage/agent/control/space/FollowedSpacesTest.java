@@ -509,19 +509,20 @@ final class FollowedSpacesTest {
     }
 
     @Test
-    void shouldTellAReaderOfTheHomesAndAskForNothing() throws Exception {
-        SpaceUse use = spaces.use(2).orElseThrow();
-        Extent joined = joined();
-        try (Drops.Writer reader =
-                spaces.drops().readers().add(use.map(), Drops.Options.DEFAULT, _ -> true, () -> done.add("map 2"))) {
+    void shouldWakeThePagersOfClonesWhenTheirSnapshotHasOtherHomes() throws Exception {
+        SpaceUse snapshot = spaces.use(2).orElseThrow();
+        SpaceUse clone = exclusively(1);
+        try (Drops.Writer reader = writer(clone)) {
             done.clear();
-            step(document(2, held(2, false, with(2, 5, joined))));
-            reader.suspect("b", HOME.value(), true);
-            reader.joiningFailed("d", HOME.value());
-            reader.copied(0, joined.epochNumber());
-            pass();
-            assertEquals(List.of("read since 101", "map 2", "keys 2"), done);
+            SpaceExtents other = space(2, 5, 1);
+            step(document(
+                    2,
+                    held(1, false),
+                    held(2, false, new SpaceExtents(other.space().withSnapshot(Instant.EPOCH), 5, other.extents()))));
+            assertEquals(List.of("read since 101", "map 1", "keys 2"), done);
+            assertFalse(reader.hasNoRoom());
         }
+        snapshot.close();
     }
 
     @Test

@@ -124,13 +124,15 @@ final class ClockHand {
             if (isVictim(page)) {
                 examinedPages += EXAMINED_FOR_LAYOUT;
                 int extent = homes.extent(page);
-                if (homes.isLost(extent) || homes.isRoomless(extent)) {
+                int state = table.state(page);
+                if (homes.isOnlyCopy(extent, state == PageTable.CLEAN)) {
                     table.strand(page);
                     pass(1);
-                } else if (mayEvict(extent, table.state(page))) {
+                } else if (mayEvict(extent, state)) {
                     return page;
                 } else {
-                    skip(homes.endPage(extent));
+                    // Behind a page that waits for room there may be some that are the same in a snapshot.
+                    skip(homes.isAtBase(extent) && state != PageTable.CLEAN ? page + 1 : homes.endPage(extent));
                 }
             } else {
                 table.clear(page, PageTable.REFERENCED);
@@ -157,7 +159,7 @@ final class ClockHand {
     private boolean mayEvict(int extent, int state) {
         if (state == PageTable.CLEAN) {
             Home home = homes.home(extent);
-            return homes.isAllocated(extent) && (home == null || remotes.answers(home));
+            return homes.isReadable(extent) && (home == null || remotes.answers(home));
         }
         int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.named())));
         return writtenHomes.doAllAnswer(extent) && writtenHomes.takeWrites(extent, most);

@@ -89,7 +89,7 @@ public final class Residency {
      * leaves half of the free frames to the others, and more if it does not answer, since its own pages cannot be
      * evicted then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number
      * that would have been left to them. Lost pages, and zero pages of a lost home or for which no home has room, do
-     * not count against the limit.
+     * not count against the limit, unless a snapshot has the others of their extent.
      */
     int freeFrames(int extent) {
         if (!isEvictable() || children.share() || context.pins().isHeld()) {
@@ -97,7 +97,7 @@ public final class Residency {
         }
         int frames = frames();
         long free = reserve.free(frames, held());
-        if (homes.isLost(extent) || homes.isRoomless(extent)) {
+        if (homes.isOnlyCopy(extent, true)) {
             return Math.clamp(free, 1, PagerOptions.MAX_RUN);
         }
         Home home = homes.home(extent);

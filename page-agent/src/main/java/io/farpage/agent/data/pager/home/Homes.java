@@ -51,7 +51,7 @@ public final class Homes {
         isAnyUnallocated = of.isAnyUnallocated();
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
-            each[extent] = of.isAllocated(extent) ? homeOn(of.node(extent), of.incarnation(extent)) : null;
+            each[extent] = of.isReadable(extent) ? homeOn(of.node(extent), of.incarnation(extent)) : null;
         }
         copies = of.isMirrored() ? copiesOf(of) : new Home[0][];
         joinings.follow(of, this::homeOn, clock.getAsLong());
@@ -113,17 +113,27 @@ public final class Homes {
         return (int) map.firstPage(extent);
     }
 
-    /** Whether some extents have no homes yet. */
+    /** Whether some extents have no homes of their own yet. */
     public boolean isAnyUnallocated() {
         return isAnyUnallocated;
     }
 
     /**
-     * Whether an extent has homes. If not, no page of it is anywhere but in the guest's memory, and none can be written
-     * home.
+     * Whether an extent has homes of its own. If not, no page can be written home, and what the guest has written is
+     * nowhere but in its memory.
      */
     public boolean isAllocated(int extent) {
         return !isAnyUnallocated || (map.isAllocated(extent) && !isWithdrawn(extent));
+    }
+
+    /** Whether the pages of an extent are read from the homes of a snapshot, since it has none itself. */
+    public boolean isAtBase(int extent) {
+        return isAnyUnallocated && map.isAtBase(extent);
+    }
+
+    /** Whether the pages of an extent are read from homes, its own or those of a snapshot. */
+    public boolean isReadable(int extent) {
+        return isAllocated(extent) || map.isAtBase(extent);
     }
 
     /**
@@ -161,7 +171,17 @@ public final class Homes {
         return any;
     }
 
-    /** Whether an extent has no homes, and no room at any: its pages stay in the guest's memory, and do not count. */
+    /**
+     * Whether a resident page of an extent stays in the guest's memory as the only copy: its homes are lost, or none
+     * has room for what the guest has written.
+     *
+     * @param isClean whether it is the same at its home, which may be that of a snapshot
+     */
+    public boolean isOnlyCopy(int extent, boolean isClean) {
+        return isLost(extent) || (isRoomless(extent) && !(isClean && isAtBase(extent)));
+    }
+
+    /** Whether an extent has no homes of its own, and no room at any. */
     public boolean isRoomless(int extent) {
         return !isAllocated(extent) && backing.mirroring().hasNoRoom();
     }
@@ -188,7 +208,7 @@ public final class Homes {
 
     /** The page behind the last one of an extent. */
     public int endPage(int extent) {
-        return (int) (extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages());
+        return (int) Math.min(map.pages(), map.endPage(extent));
     }
 
     /**
@@ -257,9 +277,9 @@ public final class Homes {
         return joining != null && joining.home() == one;
     }
 
-    /** How many homes an extent has, without one that joins. */
+    /** How many homes the pages of an extent are read from, without one that joins. */
     public int copies(int extent) {
-        return !isAllocated(extent) ? 0 : copies.length > 0 ? copies[extent].length : 1;
+        return !isReadable(extent) ? 0 : copies.length > 0 ? copies[extent].length : 1;
     }
 
     /** A home of an extent, counted from 0; null if it is this node. */
@@ -325,7 +345,7 @@ public final class Homes {
     @Nullable
     public Home homeOf(int page) {
         int extent = extent(page);
-        return copies.length == 0 || !isAllocated(extent) ? home[extent] : home(extent, reader(extent, page));
+        return copies.length == 0 || !isReadable(extent) ? home[extent] : home(extent, reader(extent, page));
     }
 
     /** Pages that did not open from some of their homes. */
@@ -412,7 +432,7 @@ public final class Homes {
     /** Home that pages of an extent are read from now, or null if that is this node or it has none. */
     @Nullable
     public Home home(int extent) {
-        return copies.length == 0 || !isAllocated(extent) ? home[extent] : home(extent, reader(extent));
+        return copies.length == 0 || !isReadable(extent) ? home[extent] : home(extent, reader(extent));
     }
 
     /** As {@link #home(int)}, of an extent whose pages live on another node. */

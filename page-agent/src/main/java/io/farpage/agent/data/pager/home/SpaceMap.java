@@ -34,6 +34,8 @@ public final class SpaceMap {
 
     private final long revision;
     private final boolean isMirrored;
+    /** By extent: whether its homes are those of a snapshot, since it has none itself. */
+    private final boolean[] isAtBase;
 
     private static final Copy[] NO_COPIES = {};
 
@@ -141,6 +143,7 @@ public final class SpaceMap {
         isMirrored = extents.stream()
                 .anyMatch(
                         extent -> !extent.others().isEmpty() || extent.joining().isPresent());
+        isAtBase = new boolean[extents.size()];
     }
 
     private static void requireAll(String name, long pages, List<Extent> extents) {
@@ -177,6 +180,7 @@ public final class SpaceMap {
         epoch = Arrays.copyOfRange(whole.epoch, first, end);
         revision = whole.revision;
         isMirrored = whole.isMirrored;
+        isAtBase = Arrays.copyOfRange(whole.isAtBase, first, end);
         for (int i = 0; i < firstPage.length; i++) {
             long skipped = Math.max(0, start - firstPage[i]);
             offset[i] += skipped * pageSize;
@@ -221,6 +225,62 @@ public final class SpaceMap {
         epoch = whole.epoch;
         revision = whole.revision;
         isMirrored = whole.isMirrored;
+        isAtBase = whole.isAtBase;
+    }
+
+    private SpaceMap(SpaceMap clone, SpaceMap snapshot) {
+        SpaceMap layout = clone.extents() == 0 ? snapshot.ofGuest() : clone;
+        int count = layout.extents();
+        name = clone.name;
+        id = clone.id;
+        pages = clone.pages;
+        storedPages = layout.storedPages;
+        pageSize = clone.pageSize;
+        revision = clone.revision;
+        firstPage = layout.firstPage;
+        origin = layout.origin;
+        epoch = clone.extents() == 0 ? new long[count] : clone.epoch;
+        joining = clone.extents() == 0 ? new Copy[count] : clone.joining;
+        pull = layout.pull;
+        lost = layout.lost.clone();
+        node = layout.node.clone();
+        incarnation = layout.incarnation.clone();
+        offset = layout.offset.clone();
+        others = layout.others.clone();
+        isAtBase = new boolean[count];
+        for (int i = 0; i < count && firstPage[i] < pages; i++) {
+            int of = snapshot.extent(firstPage[i]);
+            if (i < clone.extents() && clone.isAllocated(i) || !snapshot.isAllocated(of)) {
+                continue;
+            }
+            requireWithin(layout, i, snapshot, of);
+            long skipped = (firstPage[i] - snapshot.firstPage[of]) * pageSize;
+            lost[i] |= snapshot.lost[of];
+            node[i] = snapshot.node[of];
+            incarnation[i] = snapshot.incarnation[of];
+            offset[i] = snapshot.offset[of] + skipped;
+            others[i] = moved(snapshot.others[of], skipped);
+            isAtBase[i] = true;
+        }
+        isMirrored = clone.isMirrored || Arrays.stream(others).anyMatch(copies -> copies.length > 0);
+    }
+
+    private static void requireWithin(SpaceMap clone, int extent, SpaceMap snapshot, int of) {
+        if (clone.pages != snapshot.pages
+                || clone.pageSize != snapshot.pageSize
+                || Math.min(clone.pages, clone.endPage(extent)) > snapshot.endPage(of)) {
+            throw new IllegalArgumentException("extent at page %d of clone %s is not within one of snapshot %s"
+                    .formatted(clone.firstPage[extent], clone.name, snapshot.name));
+        }
+    }
+
+    /**
+     * The map of a clone: the pages of extents without homes are read from the homes of its snapshot.
+     *
+     * @throws IllegalArgumentException if such an extent has pages of several extents of the snapshot
+     */
+    public SpaceMap over(SpaceMap snapshot) {
+        return new SpaceMap(this, snapshot);
     }
 
     /** The same pages, all of them lost. No home joins: nothing is copied any further. */
@@ -333,12 +393,35 @@ public final class SpaceMap {
         return epoch[extent];
     }
 
-    /** Whether an extent has homes. If not, its pages are zeros, apart from those in the guest's memory. */
+    /** The page behind the last one of an extent. */
+    public long endPage(int extent) {
+        return extent + 1 < extents() ? firstPage[extent + 1] : storedPages;
+    }
+
+    /**
+     * Whether an extent has homes of its own, to which its pages are written. If not, the pages that are not in the
+     * guest's memory are those of a snapshot, or zeros.
+     */
     public boolean isAllocated(int extent) {
+        return isReadable(extent) && !isAtBase[extent];
+    }
+
+    /** Whether the pages of an extent are read from the homes of a snapshot, since it has none itself. */
+    public boolean isAtBase(int extent) {
+        return isAtBase[extent];
+    }
+
+    /** Whether the pages of an extent are read from homes, its own or those of a snapshot. If not, they are zeros. */
+    public boolean isReadable(int extent) {
         return !node[extent].isEmpty();
     }
 
-    /** Whether some extents have no homes. */
+    /** Whether some pages of the guest have homes of their own. */
+    public boolean isAnyAllocated() {
+        return IntStream.range(0, extents()).anyMatch(extent -> firstPage[extent] < pages && isAllocated(extent));
+    }
+
+    /** Whether some extents have no homes of their own. */
     public boolean isAnyUnallocated() {
         return IntStream.range(0, extents()).anyMatch(extent -> !isAllocated(extent));
     }
@@ -346,16 +429,28 @@ public final class SpaceMap {
     /** Says in a map of this space that the pages without homes are zeros. */
     public void describe(PresenceMap presence) {
         for (int extent = 0; extent < extents(); extent++) {
-            long end = Math.min(pages, extent + 1 < extents() ? firstPage[extent + 1] : pages);
-            for (long page = firstPage[extent]; page < end && !isAllocated(extent); page++) {
+            long end = Math.min(pages, endPage(extent));
+            for (long page = firstPage[extent]; page < end && !isReadable(extent); page++) {
                 presence.set((int) page, PresenceMap.ZERO);
             }
         }
     }
 
-    /** How many homes an extent has. */
+    /** Says in a map of this space that the pages with homes of its own are there, unless it says so. */
+    public void describeAllocated(PresenceMap presence) {
+        for (int extent = 0; extent < extents(); extent++) {
+            long end = Math.min(pages, endPage(extent));
+            for (long page = firstPage[extent]; page < end && isAllocated(extent); page++) {
+                if (presence.get((int) page) == PresenceMap.ZERO) {
+                    presence.set((int) page, PresenceMap.PRESENT);
+                }
+            }
+        }
+    }
+
+    /** How many homes the pages of an extent are read from. */
     public int copies(int extent) {
-        return isAllocated(extent) ? 1 + others[extent].length : 0;
+        return isReadable(extent) ? 1 + others[extent].length : 0;
     }
 
     /** A home of an extent, counted from 0. */

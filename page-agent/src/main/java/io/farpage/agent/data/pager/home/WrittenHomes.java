@@ -88,7 +88,10 @@ public final class WrittenHomes {
      * @param most pages that may be on their way to each
      */
     public boolean takeWrites(int extent, int most) {
-        boolean all = homes.isAllocated(extent);
+        if (!homes.isAllocated(extent)) {
+            return false;
+        }
+        boolean all = true;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
             if (one == null) {
@@ -100,8 +103,11 @@ public final class WrittenHomes {
         return all;
     }
 
-    /** Whether all homes of an extent on other nodes answer. */
+    /** Whether an extent has homes to be written to, and all of them on other nodes answer. */
     public boolean doAllAnswer(int extent) {
+        if (!homes.isAllocated(extent)) {
+            return false;
+        }
         boolean all = true;
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);

@@ -66,7 +66,7 @@ public final class Losses {
                 pausedUntil = clock.getAsLong() + PAUSE_NANOS;
                 return 0;
             }
-            boolean lost = homes.isLost(extent) || homes.isRoomless(extent);
+            boolean lost = homes.isOnlyCopy(extent, false);
             if (lost || isKnown[extent]) {
                 return mark(lost);
             }
@@ -81,7 +81,7 @@ public final class Losses {
         int from = Math.max(page, homes.firstPage(extent));
         int until = from + Math.min(MAX_PAGES, end - from);
         for (int at = table.nextResident(from, until); at < until; at = table.nextResident(at + 1, until)) {
-            if (lost) {
+            if (lost && homes.isOnlyCopy(extent, table.state(at) == PageTable.CLEAN)) {
                 table.strand(at);
             } else {
                 table.clear(at, PageTable.STRANDED);
@@ -89,7 +89,7 @@ public final class Losses {
         }
         page = until;
         if (until == end) {
-            if (lost && !isKnown[extent] && homes.isAllocated(extent)) {
+            if (!isKnown[extent] && homes.isLost(extent) && homes.isReadable(extent)) {
                 log.error(
                         "space {}: node {} has lost its memory, and with it pages {} to {}; those that are resident"
                                 + " stay so",

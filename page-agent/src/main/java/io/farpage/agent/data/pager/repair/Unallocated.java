@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The extents of a thin space that have no homes, or whose room is being given back. When half of the local limit is
- * resident, it requests room for those that have resident pages, so that eviction does not wait for it. One duty cycle
- * examines one extent. The shard's thread only.
+ * The extents of a thin space or a clone that have no homes, or whose room is being given back. When half of the local
+ * limit is resident, it requests room for those that have dirty pages, so that eviction does not wait for it. One duty
+ * cycle examines one extent. The shard's thread only.
  */
 public final class Unallocated {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -88,11 +88,11 @@ public final class Unallocated {
     private void examine(boolean isEnding, boolean isWriting) {
         int first = homes.firstPage(extent);
         int end = homes.endPage(extent);
-        if (isForgetting && !homes.isWithdrawn(extent)) {
+        if (isForgetting && !homes.isWithdrawn(extent) && !homes.isAtBase(extent)) {
             // The homes that it had before have zeroed its pages.
             table.forgetCopies(first, end);
         }
-        int next = isEnding ? table.nextUnsaved(first, end) : table.nextResident(first, end);
+        int next = isEnding ? table.nextUnsaved(first, end) : table.nextDirty(first, end);
         if (isWriting && next < end) {
             isNeeded = true;
             homes.mirroring().needsRoom(homes.origin(extent), homes.epoch(extent));

@@ -28,7 +28,8 @@ class SpaceRequests {
             Feature.REPLICAS.word(),
             Feature.PRESENCE.word(),
             Feature.CLONES.word(),
-            Feature.THIN.word());
+            Feature.THIN.word(),
+            Feature.CLONE_PAGES.word());
 
     private final CoordinatorClient coordinator;
     private final String node;

@@ -1,0 +1,226 @@
+package io.farpage.it;
+
+import static io.farpage.it.deadlines.Deadlines.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.NodeFilter;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** Guests of clones on node a with a memory file: what they change is evicted to homes of their own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@NeedsUserfaultfd
+class ClonePagesTest {
+    private static final int PAGE = 4096;
+    private static final int EXTENT_PAGES = 512;
+    private static final long EXTENT = (long) EXTENT_PAGES * PAGE;
+    private static final int EXTENTS = 4;
+    private static final int PAGES = EXTENTS * EXTENT_PAGES;
+    private static final long LOCAL = 1 << 20;
+    private static final int LOCAL_PAGES = (int) (LOCAL / PAGE);
+    private static final int SEED = 5;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private Cluster cluster;
+    private Guests guests;
+
+    @BeforeAll
+    void start() throws CoordinatorException {
+        cluster = Cluster.start(Map.of());
+        cluster.openAgent("a", Map.of("pool.exported", "2MiB"));
+        cluster.openAgent("b", Map.of("pool.exported", "24MiB"));
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+        cluster.client()
+                .createSpace(new SpaceRequest(
+                        "golden", PAGES * (long) PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b"))));
+        cluster.agent("a")
+                .rest()
+                .send("PUT", "/api/v1/spaces/golden/memory", "application/octet-stream", image())
+                .expect(204);
+        cluster.client().makeSnapshot("golden");
+    }
+
+    @AfterAll
+    void close() {
+        cluster.close();
+    }
+
+    @AfterEach
+    void dropAll() throws CoordinatorException {
+        assertArrayEquals(
+                image(),
+                cluster.agent("b")
+                        .rest()
+                        .get("/api/v1/spaces/golden/memory")
+                        .expect(200)
+                        .body(),
+                "the snapshot has changed");
+        cluster.client().spaces().stream()
+                .filter(space -> space.base().isPresent())
+                .forEach(space -> guests.drop(space.name()));
+        await("all room is free", Deadlines.SHORT).until(() -> usedBytes() == snapshotBytes());
+    }
+
+    private long usedBytes() throws CoordinatorException {
+        return cluster.client().overview(NodeFilter.ALL).totals().usedBytes();
+    }
+
+    private long snapshotBytes() throws CoordinatorException {
+        return cluster.client().extents("golden").orElseThrow().extents().stream()
+                        .mapToLong(Extent::count)
+                        .sum()
+                * PAGE;
+    }
+
+    private long freeBytes() throws CoordinatorException {
+        return cluster.client().nodes().stream()
+                        .filter(node -> node.status() == NodeStatus.ACTIVE)
+                        .mapToLong(node -> node.pool().exportedBytes())
+                        .sum()
+                - usedBytes();
+    }
+
+    private static boolean isZeros(int page) {
+        return page % 3 == 0;
+    }
+
+    private static byte[] original(int page) {
+        return isZeros(page) ? new byte[PAGE] : Pages.of(SEED, page, PAGE);
+    }
+
+    private static byte[] image() {
+        byte[] image = new byte[PAGES * PAGE];
+        for (int page = 0; page < PAGES; page++) {
+            System.arraycopy(original(page), 0, image, page * PAGE, PAGE);
+        }
+        return image;
+    }
+
+    /** A guest, and what it must read. */
+    private record Clone(String name, PagedRam ram, byte[][] expected) {
+        void write(int page, byte[] bytes) {
+            ram.write(page, bytes);
+            expected[page] = bytes;
+        }
+
+        void remove(int page) {
+            ram.remove(page);
+            expected[page] = new byte[PAGE];
+        }
+
+        void check(int page) {
+            assertArrayEquals(expected[page], ram.read(page), name + ", page " + page);
+        }
+
+        void checkAll() {
+            for (int page = 0; page < PAGES; page++) {
+                check(page);
+            }
+        }
+    }
+
+    private Clone begin(String name) throws CoordinatorException {
+        cluster.client().makeClone("golden", new CloneRequest(name));
+        byte[][] expected = new byte[PAGES][];
+        Arrays.setAll(expected, ClonePagesTest::original);
+        return begin(name, expected);
+    }
+
+    private Clone begin(String name, byte[][] expected) {
+        Path socket = directory.resolve(name);
+        guests.tryAttach(name, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL))
+                .expect(200);
+        return new Clone(name, PagedRam.handOver(socket, PAGES), expected);
+    }
+
+    private void end(Clone clone) {
+        clone.ram().close();
+        guests.awaitEnded(clone.name());
+    }
+
+    private List<Boolean> allocated(String space) throws CoordinatorException {
+        return cluster.client().extents(space).orElseThrow().extents().stream()
+                .map(Extent::isAllocated)
+                .toList();
+    }
+
+    @Test
+    void shouldKeepWhatEachCloneHasWritten() throws Exception {
+        List<Clone> clones = new ArrayList<>(List.of(begin("one"), begin("two")));
+        SplittableRandom random = new SplittableRandom(7);
+        for (int step = 0; step < 6 * PAGES; step++) {
+            Clone clone = clones.get(random.nextInt(clones.size()));
+            int page = random.nextInt(PAGES);
+            switch (random.nextInt(5)) {
+                case 0, 1 -> clone.write(page, Pages.of(random.nextInt(), page, PAGE));
+                case 2 -> clone.remove(page);
+                default -> clone.check(page);
+            }
+        }
+        for (Clone clone : clones) {
+            clone.checkAll();
+            JsonNode status = guests.status(clone.name());
+            assertTrue(status.get("evictable").asBoolean(), status::toString);
+            assertTrue(status.get("residentPages").asInt() <= LOCAL_PAGES, status::toString);
+            end(clone);
+        }
+        for (Clone clone : clones) {
+            Clone next = begin(clone.name(), clone.expected());
+            next.checkAll();
+            end(next);
+        }
+    }
+
+    @Test
+    void shouldTakeRoomForExtentsThatWereWrittenAlone() throws Exception {
+        long free = freeBytes();
+        Clone clone = begin("few");
+        for (int page = 0; page < PAGES; page++) {
+            if (!isZeros(page)) {
+                clone.check(page);
+            }
+        }
+        assertEquals(free, freeBytes(), "what is only read takes no room");
+        for (int page = EXTENT_PAGES; page < 2 * EXTENT_PAGES; page++) {
+            clone.write(page, Pages.of(9, page, PAGE));
+        }
+        for (int page = EXTENT_PAGES; page < 2 * EXTENT_PAGES; page++) {
+            clone.check(page);
+        }
+        assertEquals(List.of(false, true, false, false), allocated("few").subList(0, EXTENTS));
+        assertEquals(free - EXTENT, freeBytes());
+        end(clone);
+        Clone next = begin("few", clone.expected());
+        next.checkAll();
+        end(next);
+    }
+}

@@ -239,6 +239,20 @@ final class Fabric {
                 .forEach(home -> home.network().home(page, version));
     }
 
+    /** The home of a page of a clone copies it from the snapshot. */
+    void fill(int page) {
+        homes.stream()
+                .filter(home -> home.has(page))
+                .forEach(home -> home.network().fill(page));
+    }
+
+    /** Sets the version that the snapshot of a clone has. */
+    void snapshot(int page, long version) {
+        homes.stream()
+                .filter(home -> home.has(page))
+                .forEach(home -> home.network().snapshot(page, version));
+    }
+
     /** The home of a page on another node gives its frame away. */
     void revoke(int page) {
         homes.stream()

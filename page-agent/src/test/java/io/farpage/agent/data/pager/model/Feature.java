@@ -41,5 +41,10 @@ enum Feature {
      * The space is thin: each page on another node gets room when the agent has asked for it. A page of zeros gives it
      * back, between two guests and under one. Now and then there is no room. No home is lost.
      */
-    THIN
+    THIN,
+    /**
+     * The space is a clone: as {@link #THIN}, but a page that has no room is read from the snapshot, which is at the
+     * same homes, and its room is filled from there and never given back.
+     */
+    CLONE
 }

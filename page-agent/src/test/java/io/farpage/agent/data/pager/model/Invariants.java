@@ -201,7 +201,7 @@ final class Invariants {
                 && !world.guest.hasForked()
                 && !world.pins.isLasting()
                 && !world.fabric.isAny(SimulatedHome::isJoining)
-                && !(world.setup.has(Feature.THIN) && world.coordinator.room().isAnyUnallocated())
+                && !(world.setup.isThin() && world.coordinator.room().isAnyUnallocated())
                 && world.fabric.isEvery(SimulatedHome::answers);
         return isHeld && canEvict && resident() > highestLimit && untouched(now) > 0;
     }

@@ -165,7 +165,35 @@ final class ModelPool {
                             : SpaceMap.Extent.unallocated(page, 1, epochs.applyAsLong(page)));
         }
         add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
-        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
+        SpaceMap map = new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
+        return setup.has(Feature.CLONE) ? map.over(snapshot(setup)) : map;
+    }
+
+    /** Where the pages of a clone's snapshot live: behind those of the clone, an extent at each home. */
+    private static SpaceMap snapshot(Setup setup) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        int second = setup.secondHomeFrom();
+        addOfSnapshot(extents, setup, 0, second, 0);
+        addOfSnapshot(extents, setup, second, setup.remotePages(), 1);
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION, false);
+        return new SpaceMap("snapshot", 2, setup.pages(), setup.pageBytes(), extents, 0);
+    }
+
+    private static void addOfSnapshot(List<SpaceMap.Extent> to, Setup setup, int first, int end, int home) {
+        if (first < end) {
+            long offset = (long) (setup.pages() + first) * setup.pageBytes();
+            to.add(new SpaceMap.Extent(
+                    first,
+                    end - first,
+                    SimulatedHome.name(home),
+                    SimulatedNetwork.INCARNATION,
+                    offset,
+                    false,
+                    List.of(),
+                    0,
+                    Optional.empty(),
+                    SpaceMap.Pull.NONE));
+        }
     }
 
     /** Where the pages live: each at the same place within its home's frames as within the space. */

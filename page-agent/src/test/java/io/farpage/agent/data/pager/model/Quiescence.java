@@ -228,7 +228,7 @@ final class Quiescence {
             }
         }
         for (int page = 0; page < world.setup.remotePages(); page++) {
-            if (world.setup.has(Feature.THIN) && world.coordinator.room().canAllocate(page)) {
+            if (world.setup.isThin() && world.coordinator.room().canAllocate(page)) {
                 world.coordinator.allocate(page);
             }
             if (world.coordinator.room().isWithdrawn(page)) {

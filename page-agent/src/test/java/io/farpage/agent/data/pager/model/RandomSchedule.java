@@ -127,7 +127,7 @@ final class RandomSchedule implements Schedule {
 
     /** Room is given and taken back late now and then, so that pages wait for it. */
     private void addAllocations(World world, List<Step> possible) {
-        for (int page = 0; world.setup.has(Feature.THIN) && page < world.setup.remotePages(); page++) {
+        for (int page = 0; world.setup.isThin() && page < world.setup.remotePages(); page++) {
             addRarely(4, Step.of(Kind.ALLOCATE, page), world, possible);
             addRarely(8, Step.of(Kind.WITHDRAW, page), world, possible);
             addRarely(4, Step.of(Kind.GIVE_BACK, page), world, possible);

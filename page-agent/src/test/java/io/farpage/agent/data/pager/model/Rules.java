@@ -24,7 +24,7 @@ final class Rules {
             case WAIT, EXPIRE -> !inCycle && !guest.isRemovingPart();
             case LIFE -> !inCycle && !world.isAnyHomeLost();
             case LOSE ->
-                !setup.has(Feature.THIN)
+                !setup.isThin()
                         && fabric.isHome(first, home -> !home.isLost())
                         && kernel.isAlive()
                         && (world.isPrivate() || !guest.hasChild());
@@ -61,17 +61,17 @@ final class Rules {
             case PULL_END -> fabric.canEndPull(first);
             case PROMOTE ->
                 fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
-            case ALLOCATE -> setup.has(Feature.THIN) && world.coordinator.room().canAllocate(first);
-            case REFUSE -> setup.has(Feature.THIN) && world.coordinator.room().canRefuse();
+            case ALLOCATE -> setup.isThin() && world.coordinator.room().canAllocate(first);
+            case REFUSE -> setup.isThin() && world.coordinator.room().canRefuse();
             case WITHDRAW ->
                 !inCycle
-                        && setup.has(Feature.THIN)
+                        && setup.isThin()
                         && world.agent.ended() == null
                         && world.coordinator.room().canWithdraw(first);
             case GIVE_BACK ->
-                setup.has(Feature.THIN) && world.coordinator.room().isWithdrawn(first);
+                setup.isThin() && world.coordinator.room().isWithdrawn(first);
             case REINSTATE ->
-                !inCycle && setup.has(Feature.THIN) && world.coordinator.room().isWithdrawn(first);
+                !inCycle && setup.isThin() && world.coordinator.room().isWithdrawn(first);
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
             // The shard executes these between duty cycles.
             case PARK -> !inCycle && first >= 1 && first <= World.MAX_LIMIT;

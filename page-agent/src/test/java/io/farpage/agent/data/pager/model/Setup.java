@@ -37,6 +37,11 @@ record Setup(
         return features.contains(feature);
     }
 
+    /** Whether pages on other nodes get room when the agent asks for it. */
+    boolean isThin() {
+        return has(Feature.THIN) || has(Feature.CLONE);
+    }
+
     /** Bytes of a page. */
     int pageBytes() {
         return has(Feature.LARGE_PAGES) ? Memory.LARGE_PAGE : Memory.PAGE;
@@ -87,7 +92,7 @@ record Setup(
                     && !features.contains(Feature.JOINING)
                     && !features.contains(Feature.PRIVATE)
                     && !features.contains(Feature.SEALED)) {
-                oneIn(4, Feature.THIN, random, features);
+                oneIn(4, random.nextBoolean() ? Feature.THIN : Feature.CLONE, random, features);
             }
         }
         return random(random, features);

@@ -21,7 +21,7 @@ final class SimulatedCoordinator {
         this.setup = setup;
         this.fabric = fabric;
         room = new SimulatedRoom(setup);
-        map = setup.has(Feature.THIN)
+        map = setup.isThin()
                 ? room.map(0)
                 : setup.isMirrored()
                         ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, false, 0)
@@ -40,11 +40,11 @@ final class SimulatedCoordinator {
 
     /** Whether a page has room at its home. */
     boolean isAllocated(int page) {
-        return !setup.has(Feature.THIN) || room.isAllocated(page);
+        return !setup.isThin() || room.isAllocated(page);
     }
 
     void allocate(int page) {
-        room.allocate(page);
+        room.allocate(page, fabric);
         map = room.map(map.revision() + 1);
     }
 

@@ -27,7 +27,10 @@ final class SimulatedNetwork extends PolledQueue {
 
     private final String node;
     private final int pageBytes;
+    /** The pages of the space, and behind them those of its snapshot, if it is a clone. */
     private final long[] home;
+    /** Pages of the space. */
+    private final int pages;
     private final Deque<Transfer> underWay = new ArrayDeque<>();
     private final List<LateWrite> late = new ArrayList<>();
     private final Deque<Completion> completions = new ArrayDeque<>();
@@ -41,7 +44,8 @@ final class SimulatedNetwork extends PolledQueue {
     SimulatedNetwork(String node, int pages, int pageBytes) {
         this.node = node;
         this.pageBytes = pageBytes;
-        home = new long[pages];
+        this.pages = pages;
+        home = new long[2 * pages];
     }
 
     /** A READ or WRITE, and which of its pages have been carried out. */
@@ -117,6 +121,16 @@ final class SimulatedNetwork extends PolledQueue {
         home[page] = version;
     }
 
+    /** Sets the version of a page of the snapshot. */
+    void snapshot(int page, long version) {
+        home[pages + page] = version;
+    }
+
+    /** Copies a page from the snapshot to the space. */
+    void fill(int page) {
+        home[page] = home[pages + page];
+    }
+
     /** The home revokes the key of a page before it gives the frame to another space: late WRITEs are refused. */
     void revoke(int page) {
         late.removeIf(write -> write.page() == page);
@@ -146,6 +160,9 @@ final class SimulatedNetwork extends PolledQueue {
         if (isReused && transfer.write()) {
             throw new AssertionError(
                     "page " + transfer.page(0) + " is written to " + node + ", which has other use for its frames");
+        }
+        if (transfer.write() && transfer.page(transfer.pages() - 1) >= pages) {
+            throw new AssertionError("page " + transfer.page(0) + " is written, which is one of the snapshot");
         }
         if (joins && !transfer.write() && !transfer.isHeader()) {
             throw new AssertionError("page " + transfer.page(0) + " is read from " + node + ", which joins");

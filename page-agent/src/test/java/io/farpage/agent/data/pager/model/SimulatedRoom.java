@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 
-/** Which pages of a thin space have room at their homes, and for which the agent has asked. */
+/** Which pages of a thin space or a clone have room at their homes, and for which the agent has asked. */
 final class SimulatedRoom {
     private final Setup setup;
     private final boolean[] allocated;
@@ -56,7 +56,10 @@ final class SimulatedRoom {
         return page < setup.remotePages() && wanted[page] && !allocated[page];
     }
 
-    void allocate(int page) {
+    void allocate(int page, Fabric fabric) {
+        if (setup.has(Feature.CLONE)) {
+            fabric.fill(page);
+        }
         allocated[page] = true;
         wanted[page] = false;
         roomless = false;
@@ -84,7 +87,7 @@ final class SimulatedRoom {
 
     /** Whether the agent may be asked to write no more to the home of a page. */
     boolean canWithdraw(int page) {
-        return page < setup.remotePages() && allocated[page] && !withdrawn[page];
+        return setup.has(Feature.THIN) && page < setup.remotePages() && allocated[page] && !withdrawn[page];
     }
 
     /** Asks the agent to write no more to the home of a page, which it does if the page is zeros. */

@@ -66,10 +66,13 @@ final class World {
         if (isPrivate()) {
             fillHomes();
         }
+        for (int page = 0; setup.has(Feature.CLONE) && page < setup.remotePages(); page++) {
+            fabric.snapshot(page, initial(page));
+        }
         guest = start(newTruth());
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
-        agent.serve(isPrivate() ? PresenceMap.unknown(setup.pages()) : PresenceMap.zeros(setup.pages()));
+        agent.serve(isPrivate() || setup.has(Feature.CLONE) ? PresenceMap.unknown(setup.pages()) : PresenceMap.zeros(setup.pages()));
         isQuiescing = true;
         quiescence.connect();
         isQuiescing = false;
@@ -92,7 +95,7 @@ final class World {
 
     /** What the home of a page has in the beginning: something of every page but the first. */
     long initial(int page) {
-        return isPrivate() ? page : 0;
+        return isPrivate() || (setup.has(Feature.CLONE) && isHomedRemotely(page)) ? page : 0;
     }
 
     private Truth newTruth() {
@@ -238,7 +241,7 @@ final class World {
 
     /** Whether a home that is not lost does not answer while pages of another one, of this node or of none go on. */
     boolean isHomeSilentBesideOthers() {
-        return (setup.localPages() > 0 || setup.homes() > 1 || setup.has(Feature.THIN))
+        return (setup.localPages() > 0 || setup.homes() > 1 || setup.isThin())
                 && fabric.isAny(home -> !home.isLost() && (!home.answers() || home.isSlow(now)));
     }
 
@@ -340,7 +343,7 @@ final class World {
 
     private long[] contentsAtHomes(int page) {
         if (!coordinator.isAllocated(page)) {
-            return new long[] {0};
+            return new long[] {setup.has(Feature.CLONE) ? initial(page) : 0};
         }
         return isHomedRemotely(page)
                 ? fabric.contents(page)

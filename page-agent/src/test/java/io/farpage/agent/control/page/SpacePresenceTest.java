@@ -19,11 +19,16 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Presence;
+import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
@@ -128,6 +133,58 @@ class SpacePresenceTest {
             use.presence(presence.write(use, map));
         }
         spaces.detachAll();
+    }
+
+    private SpaceUse use(String name) throws CoordinatorException {
+        return spaces.useExclusively(spaces.resolve(name).orElseThrow(), Claim.PLAIN)
+                .orElseThrow();
+    }
+
+    /** As the home of the node itself fills an extent. */
+    private void fill(SpaceUse clone, int extent) throws CoordinatorException {
+        ExtentEpoch empty =
+                new ExtentEpoch(clone.map().firstPage(extent), clone.map().epoch(extent));
+        coordinator.client().allocate("c", "a", new WriterRequest(INCARNATION, List.of(empty)));
+        Extent filled =
+                coordinator.client().extents("c").orElseThrow().extents().get(extent);
+        coordinator
+                .client()
+                .pulled("a", new PullReport(INCARNATION, clone.map().id(), ExtentEpoch.of(filled), Optional.empty()));
+    }
+
+    @Test
+    void shouldReadTheMapOfTheSnapshotUntilACloneHasOne() throws Exception {
+        PresenceMap map = someMap();
+        leave(map);
+        coordinator.client().makeSnapshot("vm");
+        coordinator.client().makeClone("vm", new CloneRequest("c"));
+        SpaceUse snapshot = spaces.use(space).orElseThrow();
+        SpaceUse before = use("c");
+        PresenceMap ofSnapshot = presence.read(before, snapshot).orElseThrow();
+        for (int page = 0; page < PAGES; page++) {
+            assertEquals(map.get(page), ofSnapshot.get(page));
+        }
+        fill(before, 1);
+        before.close();
+        spaces.detachAll();
+        SpaceUse clone = use("c");
+        SpaceUse base = spaces.use(space).orElseThrow();
+        PresenceMap both = presence.read(clone, base).orElseThrow();
+        int first = (int) clone.map().firstPage(1);
+        for (int page = 0; page < PAGES; page++) {
+            boolean isOwn = page >= first && page < clone.map().endPage(1);
+            int expected = isOwn && map.get(page) == PresenceMap.ZERO ? PresenceMap.PRESENT : map.get(page);
+            assertEquals(expected, both.get(page), "page " + page);
+        }
+        PresenceMap own = PresenceMap.zeros(PAGES);
+        own.set(first, PresenceMap.WANTED);
+        clone.presence(presence.write(clone, own));
+        PresenceMap left = presence.read(clone, base).orElseThrow();
+        assertEquals(PresenceMap.WANTED, left.get(first));
+        assertEquals(first, left.endOfRun(0), "its own map alone counts");
+        clone.close();
+        base.close();
+        snapshot.close();
     }
 
     private static PresenceMap someMap() {

@@ -9,9 +9,12 @@ import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.TransportKind;
@@ -19,6 +22,7 @@ import io.farpage.coordinator.model.WriterRequest;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -162,6 +166,47 @@ class AllocationsTest {
         now += TimeUnit.SECONDS.toNanos(1);
         spaces.step();
         assertEquals(List.of(0), allocated());
+    }
+
+    @Test
+    void shouldAwaitTheHomeOfACloneThatIsFilled() throws CoordinatorException {
+        register("d", new Incarnation(5), BYTES);
+        coordinator
+                .client()
+                .createSpace(new SpaceRequest("golden", BYTES / 4, OptionalInt.empty(), Optional.of(List.of("d"))));
+        coordinator.client().makeSnapshot("golden");
+        coordinator.client().makeClone("golden", new CloneRequest("c"));
+        SpaceUse clone = spaces.useExclusively(spaces.resolve("c").orElseThrow(), Claim.PLAIN)
+                .orElseThrow();
+        try (Drops.Writer writer =
+                spaces.drops().writers().add(clone.map(), Drops.Options.DEFAULT, _ -> true, () -> {})) {
+            writer.needsRoom(0, 0);
+            spaces.step();
+            Extent filled = extentOfTheClone();
+            assertEquals("b", filled.joining().orElseThrow().node());
+            assertFalse(writer.hasNoRoom());
+            assertFalse(clone.map().isAllocated(0));
+            writer.needsRoom(0, filled.epochNumber());
+            spaces.step();
+            assertEquals(filled, extentOfTheClone());
+            assertFalse(writer.hasNoRoom(), "it is not asked for again");
+            coordinator
+                    .client()
+                    .pulled(
+                            "b",
+                            new PullReport(HOME, clone.map().id(), ExtentEpoch.of(filled), Optional.of("no page")));
+            spaces.refresh();
+            spaces.step();
+            spaces.step();
+            writer.needsRoom(0, clone.map().epoch(0));
+            spaces.step();
+            assertTrue(extentOfTheClone().joining().isPresent(), "a home that was given up is replaced");
+        }
+        clone.deallocate(PresenceMap.zeros((int) clone.map().pages()));
+    }
+
+    private Extent extentOfTheClone() throws CoordinatorException {
+        return coordinator.client().extents("c").orElseThrow().extents().getFirst();
     }
 
     @Test

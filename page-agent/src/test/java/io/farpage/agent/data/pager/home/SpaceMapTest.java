@@ -1,9 +1,12 @@
 package io.farpage.agent.data.pager.home;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.home.SpaceMap.Extent;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -59,6 +62,91 @@ class SpaceMapTest {
     void shouldRefuseExtentsWhenTheyEndBeforeOrBehindSpace() {
         refuse("extents cover 59 of 60 pages", extent(0, 59, "a", 0, false));
         refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, false));
+    }
+
+    /** A snapshot of three extents, of which the last is zeros, and a clone with homes for pages 20 to 29. */
+    private static SpaceMap cloneOf(Extent... extents) {
+        return map(extents)
+                .over(map(
+                        extent(0, 10, "a", 4096, false),
+                        extent(10, 20, "b", 8192, false),
+                        Extent.unallocated(30, 30, 0)));
+    }
+
+    private static SpaceMap theClone() {
+        return cloneOf(
+                Extent.unallocated(0, 10, 4),
+                Extent.unallocated(10, 10, 5),
+                extent(20, 10, "c", 0, false),
+                Extent.unallocated(30, 30, 6));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 60", "0, 10", "3, 20", "12, 9", "15, 45"})
+    void shouldReadPagesWithoutHomesFromTheSnapshot(int start, int count) {
+        SpaceMap slice = theClone().slice(start, count);
+        for (int at = 0; at < count; at++) {
+            int page = start + at;
+            int extent = slice.extent(at);
+            boolean isOwn = page >= 20 && page < 30;
+            assertEquals(isOwn, slice.isAllocated(extent), "page " + page);
+            assertEquals(page < 20, slice.isAtBase(extent), "page " + page);
+            assertEquals(page < 30, slice.isReadable(extent), "page " + page);
+            assertEquals(page < 30 ? 1 : 0, slice.copies(extent), "page " + page);
+            String home = page < 10 ? "a" : page < 20 ? "b" : page < 30 ? "c" : "";
+            assertEquals(home, slice.node(extent), "page " + page);
+            if (page < 30) {
+                long offset =
+                        page < 10 ? 4096 + page * PAGE : page < 20 ? 8192 + (page - 10) * PAGE : (page - 20) * PAGE;
+                assertEquals(offset, slice.offset(extent, 0, at), "page " + page);
+            }
+            assertEquals(page < 10 ? 4 : page < 20 ? 5 : page < 30 ? 0 : 6, slice.epoch(extent), "page " + page);
+        }
+    }
+
+    @Test
+    void shouldDescribePresenceByHomesOfItsOwnAlone() {
+        PresenceMap zeros = PresenceMap.zeros(60);
+        zeros.set(25, PresenceMap.WANTED);
+        theClone().describeAllocated(zeros);
+        assertEquals(PresenceMap.ZERO, zeros.get(19));
+        assertEquals(PresenceMap.PRESENT, zeros.get(20));
+        assertEquals(PresenceMap.WANTED, zeros.get(25));
+        assertEquals(PresenceMap.ZERO, zeros.get(30));
+        PresenceMap unknown = PresenceMap.unknown(60);
+        theClone().describe(unknown);
+        assertEquals(PresenceMap.PRESENT, unknown.get(0));
+        assertEquals(PresenceMap.ZERO, unknown.get(30));
+        assertTrue(theClone().isAnyAllocated());
+        assertFalse(cloneOf(Extent.unallocated(0, 10, 0), Extent.unallocated(10, 20, 0), Extent.unallocated(30, 30, 0))
+                .isAnyAllocated());
+    }
+
+    @Test
+    void shouldHaveTheHomesOfTheSnapshotIfACloneHasNoExtents() {
+        SpaceMap none = new SpaceMap("demo", 1, 60, 0, PAGE, List.of(), 7).over(map());
+        assertEquals(3, none.extents());
+        assertEquals(7, none.revision());
+        assertTrue(none.isAtBase(0) && none.isLost(1) && !none.isAnyAllocated());
+        assertTrue(none.lost().isLost(0));
+    }
+
+    @Test
+    void shouldLoseThePagesThatTheSnapshotHasLost() {
+        SpaceMap clone = map(Extent.unallocated(0, 10, 0), extent(10, 20, "c", 0, false), Extent.unallocated(30, 30, 0))
+                .over(map(extent(0, 10, "a", 0, true), extent(10, 20, "b", 0, true), extent(30, 30, "a", 0, false)));
+        assertTrue(clone.isLost(0));
+        assertFalse(clone.isLost(1));
+        assertFalse(clone.isLost(2));
+    }
+
+    @Test
+    void shouldRefuseAnExtentThatIsInSeveralOfTheSnapshot() {
+        IllegalArgumentException refused =
+                assertThrows(IllegalArgumentException.class, () -> cloneOf(Extent.unallocated(0, 60, 0)));
+        assertEquals(
+                "extent at page 0 of clone demo is not within one of snapshot demo",
+                String.valueOf(refused.getMessage()));
     }
 
     private static void refuse(String reason, Extent... extents) {

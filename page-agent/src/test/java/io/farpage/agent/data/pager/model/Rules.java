@@ -68,8 +68,7 @@ final class Rules {
                         && setup.isThin()
                         && world.agent.ended() == null
                         && world.coordinator.room().canWithdraw(first);
-            case GIVE_BACK ->
-                setup.isThin() && world.coordinator.room().isWithdrawn(first);
+            case GIVE_BACK -> setup.isThin() && world.coordinator.room().isWithdrawn(first);
             case REINSTATE ->
                 !inCycle && setup.isThin() && world.coordinator.room().isWithdrawn(first);
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;

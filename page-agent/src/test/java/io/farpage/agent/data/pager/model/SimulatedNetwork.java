@@ -31,6 +31,7 @@ final class SimulatedNetwork extends PolledQueue {
     private final long[] home;
     /** Pages of the space. */
     private final int pages;
+
     private final Deque<Transfer> underWay = new ArrayDeque<>();
     private final List<LateWrite> late = new ArrayList<>();
     private final Deque<Completion> completions = new ArrayDeque<>();

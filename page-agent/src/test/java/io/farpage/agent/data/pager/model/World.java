@@ -72,7 +72,10 @@ final class World {
         guest = start(newTruth());
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
-        agent.serve(isPrivate() || setup.has(Feature.CLONE) ? PresenceMap.unknown(setup.pages()) : PresenceMap.zeros(setup.pages()));
+        agent.serve(
+                isPrivate() || setup.has(Feature.CLONE)
+                        ? PresenceMap.unknown(setup.pages())
+                        : PresenceMap.zeros(setup.pages()));
         isQuiescing = true;
         quiescence.connect();
         isQuiescing = false;

@@ -17,6 +17,7 @@ import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -57,6 +58,8 @@ class ClonePagesTest {
         cluster = Cluster.start(Map.of());
         cluster.openAgent("a", Map.of("pool.exported", "2MiB"));
         cluster.openAgent("b", Map.of("pool.exported", "24MiB"));
+        // With more room than the others have: extents are filled over the wire first.
+        cluster.openAgent("c", Map.of("pool.exported", "18MiB"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
         cluster.client()
@@ -84,6 +87,7 @@ class ClonePagesTest {
                         .expect(200)
                         .body(),
                 "the snapshot has changed");
+        dropHogs();
         cluster.client().spaces().stream()
                 .filter(space -> space.base().isPresent())
                 .forEach(space -> guests.drop(space.name()));
@@ -198,6 +202,82 @@ class ClonePagesTest {
             next.checkAll();
             end(next);
         }
+    }
+
+    /** Pages of an extent that a guest gives up are zeros for the next one, although the snapshot has others. */
+    @Test
+    void shouldHidePagesOfTheSnapshotThatWereGivenUp() throws Exception {
+        Clone clone = begin("ballooned");
+        for (int page = 0; page < EXTENT_PAGES; page++) {
+            clone.remove(page);
+        }
+        for (int page = EXTENT_PAGES; page < 2 * EXTENT_PAGES; page++) {
+            if (!isZeros(page)) {
+                clone.check(page);
+            }
+        }
+        end(clone);
+        assertEquals(List.of(true, false, false, false), allocated("ballooned").subList(0, EXTENTS));
+        Clone next = begin("ballooned", clone.expected());
+        next.checkAll();
+        JsonNode status = guests.status("ballooned");
+        assertTrue(status.get("fetchedFaults").asInt() <= 3 * EXTENT_PAGES, "zeros were fetched: " + status);
+        end(next);
+    }
+
+    @Test
+    void shouldKeepPagesThatGetNoRoomAndEvictWhatTheSnapshotHas() throws Exception {
+        Clone clone = begin("roomless");
+        for (int i = 0; i < 3; i++) {
+            cluster.client().createSpace(SpaceRequest.of("hog" + i, freeBytes() / 4 / PAGE * PAGE));
+        }
+        for (int i = 3; freeBytes() > EXTENT; i++) {
+            cluster.client().createSpace(SpaceRequest.of("hog" + i, Math.min(EXTENT, freeBytes())));
+        }
+        for (int page = 0; page < PAGES; page += 2) {
+            clone.write(page, Pages.of(3, page, PAGE));
+        }
+        clone.checkAll();
+        JsonNode full = guests.status("roomless");
+        assertTrue(full.get("roomless").asBoolean(), full::toString);
+        int resident = full.get("residentPages").asInt();
+        // A page of zeros that was read counts as dirty until it is evicted.
+        int dirty = full.get("dirtyPages").asInt();
+        assertTrue(dirty >= PAGES / 2 && resident <= dirty + LOCAL_PAGES, full::toString);
+        dropHogs();
+        await("the limit holds again", Deadlines.LONG)
+                .until(() -> guests.status("roomless").get("residentPages").asInt() <= LOCAL_PAGES);
+        clone.checkAll();
+        end(clone);
+        Clone next = begin("roomless", clone.expected());
+        next.checkAll();
+        end(next);
+    }
+
+    private void dropHogs() throws CoordinatorException {
+        cluster.client().spaces().stream()
+                .filter(space -> space.name().startsWith("hog"))
+                .forEach(space -> guests.drop(space.name()));
+    }
+
+    @Test
+    void shouldParkAClone() throws Exception {
+        Clone clone = begin("parked");
+        for (int page = 0; page < PAGES; page += 5) {
+            clone.write(page, Pages.of(4, page, PAGE));
+        }
+        cluster.agent("a")
+                .rest()
+                .send(
+                        "POST",
+                        "/api/v1/spaces/parked/guest/park",
+                        "application/json",
+                        "{}".getBytes(StandardCharsets.UTF_8))
+                .expect(200);
+        JsonNode status = guests.status("parked");
+        assertTrue(status.get("residentPages").asInt() <= LOCAL_PAGES, status::toString);
+        clone.checkAll();
+        end(clone);
     }
 
     @Test

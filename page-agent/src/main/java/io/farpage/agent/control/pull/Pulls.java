@@ -45,7 +45,6 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Pulls.class);
     private static final Duration CHECK = Duration.ofMillis(500);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
-    private static final long PATIENCE_NANOS = Duration.ofSeconds(10).toNanos();
     private static final int CHUNK = 128 << 10;
     private static final int CONFLICT = 409;
 
@@ -58,6 +57,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private final Fetcher fillFetcher;
     private final PullCycle fillCycle;
     private final int chunk;
+    private final long patienceNanos;
     private final ControlThread thread;
     private final Map<Pull.Key, Running> running = new HashMap<>();
     /** Ended, and perhaps still listed by an answer that is on its way. */
@@ -75,8 +75,9 @@ public final class Pulls implements PoolPulls, AutoCloseable {
      * An extent of a clone without homes.
      *
      * @param snapshot id of the space that its pages are in
+     * @param since when it was listed
      */
-    private record Fill(Pull.Target target, long snapshot) {}
+    private record Fill(Pull.Target target, long snapshot, long since) {}
 
     /** The snapshots that clones are made of. */
     @FunctionalInterface
@@ -90,8 +91,16 @@ public final class Pulls implements PoolPulls, AutoCloseable {
      *
      * @param bytesPerSecond at most, of all pulls together
      * @param deadline of one transfer
+     * @param patience with a pull that gets no page, or a snapshot that cannot be attached
      */
-    public record Options(long bytesPerSecond, Duration deadline) {}
+    public record Options(long bytesPerSecond, Duration deadline, Duration patience) {
+        private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+        /** With the patience of an agent. */
+        public Options(long bytesPerSecond, Duration deadline) {
+            this(bytesPerSecond, deadline, PATIENCE);
+        }
+    }
 
     /**
      * Adds itself to a shard that has not started yet.
@@ -114,6 +123,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         fillCycle = new PullCycle(fillFetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
         shard.submit(new ShardCommand.AddCycle(cycle));
         shard.submit(new ShardCommand.AddCycle(fillCycle));
+        patienceNanos = options.patience().toNanos();
         int frame = self.pool().frameBytes();
         long burst = (long) (options.bytesPerSecond() * (PullCycle.BURST_NANOS / 1e9));
         chunk = (int) Math.max(frame, Math.min(CHUNK, burst) / frame * frame);
@@ -193,7 +203,9 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             return;
         }
         if (!extent.isAllocated()) {
-            space.base().ifPresent(snapshot -> fills.put(key, new Fill(target.get(), snapshot)));
+            space.base()
+                    .ifPresent(snapshot ->
+                            fills.putIfAbsent(key, new Fill(target.get(), snapshot, System.nanoTime())));
             return;
         }
         List<Pull.Source> sources = extent.homes().stream()
@@ -223,10 +235,10 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 if (snapshot.isPresent()) {
                     begin(key, each.getValue(), snapshot.get());
                 } else {
-                    giveUp(key, "its snapshot is deleted");
+                    failed(key, each.getValue(), "its snapshot is deleted");
                 }
             } catch (CoordinatorRefusedException e) {
-                giveUp(key, String.valueOf(e.getMessage()));
+                failed(key, each.getValue(), String.valueOf(e.getMessage()));
             }
         }
     }
@@ -263,7 +275,10 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         return sources;
     }
 
-    private void giveUp(Pull.Key key, String why) throws CoordinatorException {
+    private void failed(Pull.Key key, Fill fill, String why) throws CoordinatorException {
+        if (System.nanoTime() - fill.since() < patienceNanos) {
+            return;
+        }
         report(key, Optional.of(why));
         synchronized (this) {
             fills.remove(key);
@@ -306,7 +321,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         long now = System.nanoTime();
         for (Running each : snapshot()) {
             Optional<String> failure = each.failure();
-            if (failure.isEmpty() && each.pull().isBlockedFor(PATIENCE_NANOS, now)) {
+            if (failure.isEmpty() && each.pull().isBlockedFor(patienceNanos, now)) {
                 failure = Optional.of(each.pull().obstacle());
                 fail(each, failure);
             }
@@ -317,7 +332,11 @@ public final class Pulls implements PoolPulls, AutoCloseable {
                 }
             }
         }
-        return snapshot().isEmpty() ? ControlThread.UNTIL_WOKEN : CHECK;
+        return isIdle() ? ControlThread.UNTIL_WOKEN : CHECK;
+    }
+
+    private synchronized boolean isIdle() {
+        return running.isEmpty() && fills.isEmpty();
     }
 
     private synchronized List<Running> snapshot() {

@@ -91,7 +91,7 @@ class FilledExtentsTest {
                 loop,
                 PeerLink::new,
                 id -> isDeleted ? Optional.empty() : spaces.use(id),
-                new Pulls.Options(1 << 30, Duration.ofSeconds(1)));
+                new Pulls.Options(1 << 30, Duration.ofSeconds(1), Duration.ofMillis(1)));
         loop.start();
         pulls.start();
     }

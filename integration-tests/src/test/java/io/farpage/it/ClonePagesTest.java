@@ -260,6 +260,55 @@ class ClonePagesTest {
                 .forEach(space -> guests.drop(space.name()));
     }
 
+    /** A clone whose guest has ended is saved, and is a snapshot itself. */
+    @Test
+    void shouldSaveACloneAndMakeClonesOfIt() throws Exception {
+        Clone first = begin("first");
+        for (int page = 100; page < EXTENT_PAGES; page++) {
+            first.write(page, Pages.of(6, page, PAGE));
+        }
+        first.remove(1);
+        end(first);
+        await("the clone is not attached", Deadlines.SHORT)
+                .until(() -> cluster.client().attachments("first").isEmpty());
+        checkImage("first", first.expected());
+        await("the clone is a snapshot", Deadlines.LONG)
+                .ignoreExceptions()
+                .until(() -> cluster.client().makeSnapshot("first").snapshot().isPresent());
+        cluster.client().makeClone("first", new CloneRequest("second"));
+        Clone second = begin("second", first.expected().clone());
+        second.checkAll();
+        for (int page = 0; page < PAGES; page += 3) {
+            second.write(page, Pages.of(7, page, PAGE));
+        }
+        second.checkAll();
+        end(second);
+        Clone again = begin("second", second.expected());
+        again.checkAll();
+        end(again);
+        checkImage("first", first.expected());
+        await("the clone is not attached", Deadlines.SHORT)
+                .until(() -> cluster.client().attachments("second").isEmpty());
+        checkImage("second", second.expected());
+        guests.drop("second");
+        await("the clone is gone", Deadlines.SHORT)
+                .until(() -> cluster.client().space("second").isEmpty());
+    }
+
+    private void checkImage(String space, byte[][] expected) {
+        byte[] saved = cluster.agent("c")
+                .rest()
+                .get("/api/v1/spaces/" + space + "/memory")
+                .expect(200)
+                .body();
+        for (int page = 0; page < PAGES; page++) {
+            assertArrayEquals(
+                    expected[page],
+                    Arrays.copyOfRange(saved, page * PAGE, (page + 1) * PAGE),
+                    space + ", page " + page);
+        }
+    }
+
     @Test
     void shouldParkAClone() throws Exception {
         Clone clone = begin("parked");

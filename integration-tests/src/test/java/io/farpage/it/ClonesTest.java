@@ -179,8 +179,13 @@ class ClonesTest {
                     .expect(409)
                     .text();
             assertTrue(loaded.contains("is a snapshot"), loaded);
-            String read = cluster.agent("a").page("c", 0).expect(409).text();
-            assertTrue(read.contains("is a clone, whose pages only its guest has together"), read);
+            String clone = cluster.agent("a")
+                    .putPage("c", 0, new byte[PAGE])
+                    .expect(409)
+                    .text();
+            assertTrue(clone.contains("is a clone, to which only its guest writes"), clone);
+            assertArrayEquals(
+                    original(3), cluster.agent("a").page("c", 3).expect(200).body());
             CoordinatorRefusedException refused = assertThrows(
                     CoordinatorRefusedException.class, () -> cluster.client().deleteSpace("sealed"));
             assertTrue(String.valueOf(refused.getMessage()).contains("has 1 clones"), refused::getMessage);

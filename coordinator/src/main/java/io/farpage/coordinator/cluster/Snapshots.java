@@ -15,17 +15,20 @@ import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row: its guest begins with the
- * pages of the snapshot. When a node attaches it first it gets extents without homes. An extent whose pages are to be
+ * pages of the snapshot, and a snapshot may be made of it again. When a node attaches it first it gets extents without homes. An extent whose pages are to be
  * written gets a home, which pulls the pages of the snapshot first. Thread-safe.
  */
 public final class Snapshots {
     /** Clones that a message names. */
     private static final int NAMED = 5;
+
+    /** Snapshots that the pages of a clone may be in. */
+    static final int MOST_LAYERS = 8;
 
     private final Ledger ledger;
     private final Time time;
@@ -52,6 +55,7 @@ public final class Snapshots {
                 throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
             }
             checkWhole(space);
+            checkLayers(draft, space);
             checkUnused(draft.attachedTo(space), space);
             Space made = space.withSnapshot(time.now());
             draft.spaces.put(Keys.id(space.id()), made);
@@ -61,9 +65,6 @@ public final class Snapshots {
     }
 
     private static void checkWhole(Space space) {
-        if (space.base().isPresent()) {
-            throw refused(space, "clone", "is a clone, some of whose pages are those of its snapshot");
-        }
         if (space.encryption().isPresent()) {
             throw refused(space, "encrypted", "is encrypted: only the agent of its guest can open its pages");
         }
@@ -73,6 +74,31 @@ public final class Snapshots {
         space.torn().ifPresent(torn -> {
             throw refused(space, "space-torn", "holds older and newer pages: " + torn.reason());
         });
+    }
+
+    /** Each snapshot below another one is attached by all readers. */
+    private static void checkLayers(Draft draft, Space space) {
+        int layers = layers(draft, space).size();
+        if (layers > MOST_LAYERS) {
+            throw refused(
+                    space,
+                    "chain-too-deep",
+                    "is a clone over %d snapshots, one of the other, and %d are the most; save it and load it into a space"
+                            .formatted(layers - 1, MOST_LAYERS - 1));
+        }
+    }
+
+    /** A space, and the snapshots that its pages are in, each the base of the one before. */
+    private static List<Space> layers(Draft draft, Space space) {
+        return Stream.iterate(
+                        Optional.of(space),
+                        Optional::isPresent,
+                        above -> above.flatMap(layer -> layer.base().stream()
+                                .mapToObj(Keys::id)
+                                .findFirst()
+                                .flatMap(draft.spaces::find)))
+                .flatMap(Optional::stream)
+                .toList();
     }
 
     private static ProblemException refused(Space space, String word, String why) {
@@ -180,31 +206,46 @@ public final class Snapshots {
         return Presence.of(clone.pages(), clone.pageSize()).withMark(Optional.empty());
     }
 
-    /** Extents without room, each within one of the snapshot. */
+    /** Extents without room, each within one of each snapshot. */
     private static List<Extent> extents(Draft draft, Space clone) {
-        List<Long> bounds = draft.extents.of(clone.base().getAsLong()).stream()
+        List<Long> bounds = layers(draft, clone).stream()
+                .flatMap(layer -> draft.extents.of(layer).stream())
                 .map(Extent::firstPage)
                 .toList();
         return Placement.unallocated(clone.pages(), presence(clone).pages(), Bounds.extentsOfThin(draft), bounds);
     }
 
     /**
-     * Where the pages of an extent of a clone are that has no room: in the homes of an extent of its snapshot. Empty if
-     * it has no such pages, or they are zeros.
+     * Where the pages of an extent of a clone are that has no room: in the homes of an extent of a snapshot. Empty if it
+     * has no such pages, or they are zeros.
      */
     static Optional<Extent> source(Draft draft, Space space, Extent extent) {
-        return space.base().isPresent() && extent.firstPage() < space.pages()
-                ? draft.extents.of(space.base().getAsLong()).stream()
+        return extent.firstPage() >= space.pages()
+                ? Optional.empty()
+                : layers(draft, space).stream()
+                        .flatMap(layer -> draft.extents.of(layer).stream())
                         .filter(of -> of.contains(extent.firstPage()) && of.isAllocated())
-                        .findFirst()
-                : Optional.empty();
+                        .findFirst();
+    }
+
+    /** The extent whose homes a page is read from. */
+    static Optional<Extent> reading(State state, Space space, long page) {
+        Draft draft = new Draft(state);
+        List<Extent> all = layers(draft, space).stream()
+                .flatMap(layer -> draft.extents.of(layer).stream())
+                .filter(of -> of.contains(page))
+                .toList();
+        return all.stream()
+                .filter(Extent::isAllocated)
+                .findFirst()
+                .or(() -> all.stream().findFirst());
     }
 
     /** Whether a node pulls pages of a snapshot to be the home of a clone. */
     static boolean isPulledBy(Draft draft, Space snapshot, String node) {
         return snapshot.snapshot().isPresent()
                 && draft.hostedBy(node).stream()
-                        .filter(space -> space.base().equals(OptionalLong.of(snapshot.id())))
+                        .filter(space -> layers(draft, space).contains(snapshot))
                         .flatMap(space -> draft.extents.of(space).stream())
                         .anyMatch(extent -> !extent.isAllocated()
                                 && extent.joining()
@@ -212,7 +253,7 @@ public final class Snapshots {
                                         .isPresent());
     }
 
-    /** Refuses an attachment that could write to a snapshot, or uses pages that a clone does not have. */
+    /** Refuses an attachment that could write to a snapshot, or beside others to a clone, which may lack the room. */
     static void checkAttach(Space space, AttachRequest request) {
         if (space.snapshot().isPresent() && request.mayWrite()) {
             throw ProblemException.conflict(
@@ -221,11 +262,11 @@ public final class Snapshots {
                                     + " clone %s --name NAME")
                             .formatted(space.name(), space.id(), space.name()));
         }
-        if (space.base().isPresent() && request.mode() == AttachMode.SHARED) {
+        if (space.base().isPresent() && request.mode() == AttachMode.SHARED && request.mayWrite()) {
             throw ProblemException.conflict(
                     "clone",
-                    "space '%s' (id %d) is a clone, whose pages only its guest has together; read those of its snapshot (id %d)"
-                            .formatted(space.name(), space.id(), space.base().getAsLong()));
+                    "space '%s' (id %d) is a clone, to which only its guest writes"
+                            .formatted(space.name(), space.id()));
         }
     }
 }

@@ -21,7 +21,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Spaces, their extents, and the room that they take in the nodes' pools. Thread-safe. */
 public final class Spaces {
@@ -310,14 +309,7 @@ public final class Spaces {
                     .formatted(gpa, space.sizeBytes(), space.name()));
         }
         long page = gpa / space.pageSize();
-        Extent extent = Stream.concat(
-                        state.extentsOf(space).stream()
-                                .filter(own -> space.base().isEmpty() || own.isAllocated()),
-                        space.base().stream()
-                                .mapToObj(Long::toString)
-                                .flatMap(base -> state.extentsOf(require(state, base)).stream()))
-                .filter(candidate -> candidate.contains(page))
-                .findFirst()
+        Extent extent = Snapshots.reading(state, space, page)
                 .orElseThrow(() -> new IllegalStateException("space " + space + " has no extent for page " + page));
         long within = (page - extent.firstPage()) * space.pageSize();
         List<ExtentHome> homes = extent.homes().stream()

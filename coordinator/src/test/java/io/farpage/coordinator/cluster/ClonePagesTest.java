@@ -218,6 +218,32 @@ class ClonePagesTest {
     }
 
     @Test
+    void shouldFillAnExtentFromTheNextSnapshotThatHasIt() {
+        attached();
+        allocate(1);
+        pulled(1, Optional.empty());
+        attachments.detach("c", "w", WRITER, Detachment.PLAIN);
+        snapshots.make("c");
+        refused("has-clones", "1 clones", () -> with.spaces.delete("golden", false));
+        snapshots.makeClone("c", new CloneRequest("d"), Optional.empty());
+        attach("d", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        List<Extent> own = with.spaces.extents("d").extents();
+        assertEquals(
+                extents().stream().map(Extent::firstPage).toList(),
+                own.stream().map(Extent::firstPage).toList());
+        assertEquals("h", with.spaces.page("d", EXTENT).homes().getFirst().node());
+        assertEquals("g", with.spaces.page("d", 0).homes().getFirst().node());
+        with.membership.deregister("g", new Incarnation(1), true);
+        WriterRequest second = new WriterRequest(WRITER, List.of(ExtentEpoch.of(own.get(1))));
+        allocations.allocate("d", "w", second);
+        assertTrue(with.spaces.extents("d").extents().get(1).joining().isPresent(), "the upper snapshot has it");
+        WriterRequest first = new WriterRequest(WRITER, List.of(ExtentEpoch.of(own.get(0))));
+        refused("no-room", "no home of its snapshot", () -> allocations.allocate("d", "w", first));
+        attach("c", "h", HOME, AttachMode.SHARED, Feature.words());
+        attach("golden", "h", HOME, AttachMode.SHARED, Feature.words());
+    }
+
+    @Test
     void shouldTearACloneThatHasPagesOfItsOwn() {
         attached();
         allocate(0);

@@ -90,7 +90,7 @@ class SnapshotsTest {
     }
 
     @Test
-    void shouldMakeNoSnapshotOfATornOrEncryptedSpaceOrAClone() {
+    void shouldMakeNoSnapshotOfATornOrEncryptedSpace() {
         attach("golden", "a", A, AttachMode.EXCLUSIVE);
         attachments.detach("golden", "a", A, Detachment.torn("the flush failed"));
         refused("space-torn", "the flush failed", () -> snapshots.make("golden"));
@@ -103,10 +103,22 @@ class SnapshotsTest {
                 Optional.empty(),
                 OptionalInt.empty()));
         refused("encrypted", "can open its pages", () -> snapshots.make("secret"));
-        with.spaces.create(SpaceRequest.of("other", PAGE));
-        snapshots.make("other");
-        snapshots.makeClone("other", new CloneRequest("c"), Optional.empty());
-        refused("clone", "is a clone", () -> snapshots.make("c"));
+    }
+
+    @Test
+    void shouldMakeSnapshotsOfClonesUpToADepth() {
+        String below = "golden";
+        snapshots.make(below);
+        for (int layer = 1; layer <= Snapshots.MOST_LAYERS; layer++) {
+            String name = "layer-" + layer;
+            snapshots.makeClone(below, new CloneRequest(name), Optional.empty());
+            if (layer == Snapshots.MOST_LAYERS) {
+                refused("chain-too-deep", "over 8 snapshots", () -> snapshots.make(name));
+                return;
+            }
+            snapshots.make(name);
+            below = name;
+        }
     }
 
     @Test
@@ -132,7 +144,10 @@ class SnapshotsTest {
     void shouldAttachACloneExclusivelyAndNeverTearIt() throws InterruptedException {
         snapshots.make("golden");
         clone("c1");
-        refused("clone", "only its guest has together", () -> attach("c1", "b", B, AttachMode.SHARED));
+        AttachRequest writes = new AttachRequest(B, AttachMode.SHARED).withWrites();
+        refused("clone", "only its guest writes", () -> attachments.attach("c1", "b", writes));
+        attach("c1", "b", B, AttachMode.SHARED);
+        attachments.detach("c1", "b", B, Detachment.PLAIN);
         attach("c1", "a", A, AttachMode.EXCLUSIVE);
         refused("attached", "node 'a'", () -> attach("c1", "b", B, AttachMode.EXCLUSIVE));
         with.membership.register("a", Fixture.node(4, 0));

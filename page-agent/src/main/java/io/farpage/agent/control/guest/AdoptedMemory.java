@@ -2,16 +2,14 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
-import io.farpage.agent.control.space.SpaceUse;
 import java.util.Optional;
 
 /**
  * Memory that an earlier process of this agent has served; it replaces a handoff.
  *
  * @param seal of an encrypted space
- * @param snapshot the use of the one that the space is a clone of
  */
-record AdoptedMemory(Paging paging, Optional<SpaceSeal> seal, Optional<SpaceUse> snapshot) implements Guest.Admission {
+record AdoptedMemory(Paging paging, Optional<SpaceSeal> seal) implements Guest.Admission {
     @Override
     public Paging admit(HandoffConnection.Message message) throws HandoffException {
         throw new HandoffException("the guest has its memory already");
@@ -30,6 +28,5 @@ record AdoptedMemory(Paging paging, Optional<SpaceSeal> seal, Optional<SpaceUse>
     @Override
     public void close() {
         seal.ifPresent(SpaceSeal::close);
-        snapshot.ifPresent(SpaceUse::close);
     }
 }

@@ -12,7 +12,6 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -169,14 +168,6 @@ final class Adoptions implements AutoCloseable {
             if (guest.use().isEmpty()) {
                 refuse(guest, "its space was deleted");
                 return Optional.empty();
-            }
-            OptionalLong base = guest.use().get().space().base();
-            if (base.isPresent() && guest.snapshot().isEmpty()) {
-                guest.snapshot(spaces.use(base.getAsLong()));
-                if (guest.snapshot().isEmpty()) {
-                    refuse(guest, "the snapshot that its space is a clone of was deleted");
-                    return Optional.empty();
-                }
             }
             return Optional.of(server.prepare(guest, guest.use().get()));
         } catch (CoordinatorRefusedException e) {

@@ -74,7 +74,7 @@ final class GuestEvents implements Guest.Listener {
     @Override
     public void left(SpaceUse use, PresenceMap map) {
         // A clone without pages of its own has the presence map of its snapshot.
-        boolean hasPages = use.space().base().isEmpty() || use.map().isAnyAllocated();
+        boolean hasPages = use.base().isEmpty() || use.map().isAnyAllocated();
         if (!use.isRevoked() && hasPages) {
             presence.write(use, map).ifPresent(mark -> use.presence(Optional.of(mark)));
             giveRoomBack(use, map);

@@ -74,7 +74,6 @@ final class GuestOpening {
             throws CoordinatorException, GuestException {
         boolean done = false;
         Optional<SpaceSeal> seal = Optional.empty();
-        Optional<SpaceUse> snapshot = Optional.empty();
         try {
             if (use.map().pages() > Integer.MAX_VALUE) {
                 throw new GuestException(
@@ -84,10 +83,8 @@ final class GuestOpening {
             hosts.requireStaging(use.map().pageSize());
             seal = seal(use.space(), request);
             int pages = (int) use.map().pages();
-            snapshot = snapshot(use.space());
             HandoffAdmission admission = new HandoffAdmission(
                     use,
-                    snapshot,
                     new SpacePast(
                             seal.map(SpaceSeal::hasPages).orElse(!fresh),
                             fresh ? PresenceMap.zeros(pages) : PresenceMap.unknown(pages),
@@ -104,24 +101,10 @@ final class GuestOpening {
         } finally {
             if (!done) {
                 seal.ifPresent(SpaceSeal::close);
-                snapshot.ifPresent(SpaceUse::close);
                 use.close();
                 spaces.detachWhenUnused(use.map().id());
             }
         }
-    }
-
-    /** The use of the snapshot that a space is a clone of. */
-    private Optional<SpaceUse> snapshot(Space space) throws CoordinatorException, GuestException {
-        if (space.base().isEmpty()) {
-            return Optional.empty();
-        }
-        long base = space.base().getAsLong();
-        return Optional.of(spaces.use(base)
-                .orElseThrow(() -> new GuestException(
-                        Obstacle.CONFLICT,
-                        "space '%s' is a clone, and its snapshot (id %d) is being deleted"
-                                .formatted(space.name(), base))));
     }
 
     private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {
@@ -168,11 +151,6 @@ final class GuestOpening {
                         record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
                 hosts);
         return new Guest(
-                use,
-                socket,
-                new AdoptedMemory(paging, left.seal(), left.snapshot()),
-                listener,
-                options.parkAfter(),
-                System::nanoTime);
+                use, socket, new AdoptedMemory(paging, left.seal()), listener, options.parkAfter(), System::nanoTime);
     }
 }

@@ -5,7 +5,6 @@ import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -27,7 +26,6 @@ final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
     private final SpaceUse use;
-    private final Optional<SpaceUse> snapshot;
     private final Recall recall;
     private final PagerOptions options;
     private final PagerHosts hosts;
@@ -52,18 +50,10 @@ final class HandoffAdmission implements Guest.Admission {
 
     /**
      * @param use of the space whose pages are the memory
-     * @param snapshot the use of the one that the space is a clone of; closed with this
      * @param past as far as it is known without asking the homes
      */
     HandoffAdmission(
-            SpaceUse use,
-            Optional<SpaceUse> snapshot,
-            SpacePast past,
-            Recall recall,
-            PagerOptions options,
-            PagerHosts hosts,
-            Keeping keeping) {
-        this.snapshot = snapshot;
+            SpaceUse use, SpacePast past, Recall recall, PagerOptions options, PagerHosts hosts, Keeping keeping) {
         this.keeping = keeping;
         this.recall = recall;
         this.use = use;
@@ -75,17 +65,12 @@ final class HandoffAdmission implements Guest.Admission {
     @Override
     public void prepare() throws InterruptedException {
         if (past.written()) {
-            past = presence()
+            past = recall.presence()
+                    .read(use)
                     .map(map -> recall.replays() ? map : map.withoutWishes())
                     .map(past::as)
                     .orElse(past);
         }
-    }
-
-    private Optional<PresenceMap> presence() throws InterruptedException {
-        return snapshot.isPresent()
-                ? recall.presence().read(use, snapshot.get())
-                : recall.presence().read(use);
     }
 
     @Override
@@ -105,7 +90,7 @@ final class HandoffAdmission implements Guest.Admission {
                 uffds.add(Userfaultfd.adopt(fd));
             }
             if (open.size() > slices.size()) {
-                if (use.map().extents() == 0) {
+                if (use.base().isPresent() && !use.space().isThin()) {
                     throw new HandoffException("space '" + space + "' is a clone, and its coordinator gives it no room"
                             + " for pages that are evicted, since it is of an earlier build or has too many extents:"
                             + " hand private memory over, and the userfaultfds without a memory file");
@@ -128,13 +113,7 @@ final class HandoffAdmission implements Guest.Admission {
             kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
-                            space,
-                            CloneMap.of(use, snapshot),
-                            pageBytes,
-                            past.written(),
-                            past.presence(),
-                            sealed,
-                            kept),
+                            space, use::map, pageBytes, past.written(), past.presence(), sealed, kept),
                     memory,
                     allowed,
                     hosts);
@@ -183,7 +162,6 @@ final class HandoffAdmission implements Guest.Admission {
     @Override
     public void close() {
         past.seal().ifPresent(SpaceSeal::close);
-        snapshot.ifPresent(SpaceUse::close);
     }
 
     private static void closeUnused(List<Integer> descriptors, @Nullable Backing backing) {

@@ -36,7 +36,6 @@ final class LeftGuest {
     private Optional<KeptGuest> kept = Optional.empty();
     private Optional<SpaceSeal> seal = Optional.empty();
     private Optional<SpaceUse> use = Optional.empty();
-    private Optional<SpaceUse> snapshot = Optional.empty();
     private long lockedUntil = System.nanoTime();
     private Optional<String> refusal = Optional.empty();
 
@@ -85,15 +84,6 @@ final class LeftGuest {
     void use(Optional<SpaceUse> begun) {
         use = begun;
         begun.ifPresent(attached -> attached.onExtents(kept.orElseThrow()::knows));
-    }
-
-    /** The use of the snapshot that its space is a clone of. Kept over attempts to serve the guest. */
-    Optional<SpaceUse> snapshot() {
-        return snapshot;
-    }
-
-    void snapshot(Optional<SpaceUse> begun) {
-        snapshot = begun;
     }
 
     /** Why it is not served; empty if it may be. */
@@ -171,7 +161,7 @@ final class LeftGuest {
             SlicedPaging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             record.name(),
-                            CloneMap.of(use, snapshot),
+                            use::map,
                             record.pageBytes(),
                             record.written(),
                             PresenceMap.unknown(record.pages()),
@@ -244,6 +234,5 @@ final class LeftGuest {
         parts.values().forEach(descriptor -> FileIo.close(Errno.ofThread(), descriptor));
         parts.clear();
         seal.ifPresent(SpaceSeal::close);
-        snapshot.ifPresent(SpaceUse::close);
     }
 }

@@ -41,7 +41,7 @@ final class PagerRoom {
      * @throws TimeoutException if a shard does not answer
      */
     void giveBack(SpaceUse use) throws InterruptedException, TimeoutException {
-        if (!use.space().isThin() || use.space().base().isPresent()) {
+        if (!use.space().isThin() || use.base().isPresent()) {
             return; // without room the pages of a clone are those of its snapshot again
         }
         Set<ExtentEpoch> now = zeros(use.map());

@@ -167,9 +167,13 @@ public final class PageTool {
                             .formatted(page, space.name(), space.node(extent)));
         }
         if (data != null) {
+            if (!space.isAllocated(extent)) {
+                throw new PageException(
+                        FetchStatus.REFUSED, "page %d of clone %s has no home yet".formatted(page, space.name()));
+            }
             return write(held, space, offset, data);
         }
-        return space.isAllocated(extent) ? read(held, space, offset, length) : new byte[length];
+        return space.isReadable(extent) ? read(held, space, offset, length) : new byte[length];
     }
 
     /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */

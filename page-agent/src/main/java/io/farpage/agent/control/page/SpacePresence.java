@@ -43,35 +43,23 @@ public final class SpacePresence {
 
     /**
      * The map of a space that is right until this use writes. That of a thin space says at least which pages have no
-     * room, and so are zeros.
+     * room, and so are zeros. A clone without a map has that of its snapshot, and all pages that it has homes for.
      *
      * @return empty if there is none, or it cannot be read; the log says why
      */
     public Optional<PresenceMap> read(SpaceUse use) throws InterruptedException {
         SpaceMap space = use.map();
         Optional<PresenceMap> stored = readStored(use, space);
+        if (stored.isEmpty() && use.base().isPresent()) {
+            stored = read(use.base().get());
+            stored.ifPresent(space::describeAllocated);
+        }
         if (!space.isAnyUnallocated() || space.pages() > Integer.MAX_VALUE) {
             return stored;
         }
         PresenceMap map = stored.orElseGet(() -> PresenceMap.unknown((int) space.pages()));
         space.describe(map);
         return Optional.of(map);
-    }
-
-    /**
-     * The map of a clone: its own, or that of its snapshot, and all pages that the clone has homes for.
-     *
-     * @return empty if there is none, or it cannot be read; the log says why
-     */
-    public Optional<PresenceMap> read(SpaceUse clone, SpaceUse snapshot) throws InterruptedException {
-        SpaceMap own = clone.map();
-        Optional<PresenceMap> known = readStored(clone, own);
-        if (known.isPresent()) {
-            return known;
-        }
-        Optional<PresenceMap> base = read(snapshot);
-        base.ifPresent(map -> own.describeAllocated(map));
-        return base;
     }
 
     private Optional<PresenceMap> readStored(SpaceUse use, SpaceMap space) throws InterruptedException {

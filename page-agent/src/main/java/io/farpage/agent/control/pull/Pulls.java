@@ -204,8 +204,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         }
         if (!extent.isAllocated()) {
             space.base()
-                    .ifPresent(snapshot ->
-                            fills.putIfAbsent(key, new Fill(target.get(), snapshot, System.nanoTime())));
+                    .ifPresent(snapshot -> fills.putIfAbsent(key, new Fill(target.get(), snapshot, System.nanoTime())));
             return;
         }
         List<Pull.Source> sources = extent.homes().stream()

@@ -10,28 +10,48 @@ import io.farpage.coordinator.model.Torn;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
-/** A space in use: its pages may be read and written until this is closed. */
+/**
+ * A space in use: its pages may be read and written until this is closed. If it is a clone, its snapshot is in use, too,
+ * as long as it is.
+ */
 public final class SpaceUse implements AutoCloseable {
     private final AttachedSpace space;
     private final Spaces spaces;
     private final boolean isBeside;
+    private final Optional<SpaceUse> base;
+    private final Supplier<SpaceMap> map;
     private boolean closed;
 
-    SpaceUse(AttachedSpace space, Spaces spaces) {
-        this(space, spaces, false);
+    /** @param base the use of the snapshot that the space is a clone of */
+    SpaceUse(AttachedSpace space, Spaces spaces, Optional<SpaceUse> base) {
+        this(
+                space,
+                spaces,
+                false,
+                base,
+                base.<Supplier<SpaceMap>>map(of -> new CloneMap(space, of::map)).orElse(space::map));
     }
 
-    private SpaceUse(AttachedSpace space, Spaces spaces, boolean isBeside) {
+    private SpaceUse(
+            AttachedSpace space, Spaces spaces, boolean isBeside, Optional<SpaceUse> base, Supplier<SpaceMap> map) {
         this.space = space;
         this.spaces = spaces;
         this.isBeside = isBeside;
+        this.base = base;
+        this.map = map;
+    }
+
+    /** The use of the snapshot that the space is a clone of. */
+    public Optional<SpaceUse> base() {
+        return base;
     }
 
     /** Another use beside this one, to be closed before or after it: the space stays attached until both are. */
     public SpaceUse another() {
         space.enterBeside();
-        return new SpaceUse(space, spaces, true);
+        return new SpaceUse(space, spaces, true, base.map(SpaceUse::another), map);
     }
 
     /** The mark of the presence map that is right as long as no node writes; empty if there is none. */
@@ -85,9 +105,9 @@ public final class SpaceUse implements AutoCloseable {
         return space.isRoomless();
     }
 
-    /** The latest map of the space. */
+    /** The latest map of the space; of a clone, with the homes of its snapshot for the pages that it has none for. */
     public SpaceMap map() {
-        return space.map();
+        return map.get();
     }
 
     /** Why the space is torn, that is, holds older beside newer pages; empty if it is not. */
@@ -163,6 +183,7 @@ public final class SpaceUse implements AutoCloseable {
             } else {
                 space.exit();
             }
+            base.ifPresent(SpaceUse::close);
             spaces.useEnded();
         }
     }

@@ -194,7 +194,23 @@ public final class Spaces implements AutoCloseable {
                 return Optional.empty();
             }
         }
-        return known.map(space -> new SpaceUse(space, this));
+        return known.isPresent() ? begun(known.get()) : Optional.empty();
+    }
+
+    /** A use that has begun of a space, and that of its snapshot if it is a clone. Empty if that is being deleted. */
+    private Optional<SpaceUse> begun(AttachedSpace space) throws CoordinatorException {
+        OptionalLong base = space.extents().space().base();
+        Optional<SpaceUse> snapshot = Optional.empty();
+        boolean done = false;
+        try {
+            snapshot = base.isPresent() ? use(base.getAsLong()) : Optional.empty();
+            done = base.isEmpty() || snapshot.isPresent();
+        } finally {
+            if (!done) {
+                space.exit();
+            }
+        }
+        return done ? Optional.of(new SpaceUse(space, this, snapshot)) : Optional.empty();
     }
 
     /**
@@ -205,7 +221,8 @@ public final class Spaces implements AutoCloseable {
      * @throws CoordinatorException also if another node is attached to it
      */
     public Optional<SpaceUse> useExclusively(long id, Claim claim) throws CoordinatorException {
-        return attachments.enterExclusively(id, claim).map(space -> new SpaceUse(space, this));
+        Optional<AttachedSpace> entered = attachments.enterExclusively(id, claim);
+        return entered.isPresent() ? begun(entered.get()) : Optional.empty();
     }
 
     /**
@@ -217,7 +234,24 @@ public final class Spaces implements AutoCloseable {
      *     has changed then
      */
     public Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
-        return attachments.adopt(id, earlier).map(space -> new SpaceUse(space, this));
+        Optional<Space> known = requests.space(Long.toString(id));
+        if (known.isEmpty()) {
+            return Optional.empty();
+        }
+        OptionalLong base = known.get().base();
+        // First: once the attachment has passed on, this use must not end before the guest does.
+        Optional<SpaceUse> snapshot = base.isPresent() ? use(base.getAsLong()) : Optional.empty();
+        boolean done = false;
+        try {
+            Optional<SpaceUse> adopted =
+                    attachments.adopt(id, earlier).map(space -> new SpaceUse(space, this, snapshot));
+            done = adopted.isPresent();
+            return adopted;
+        } finally {
+            if (!done) {
+                snapshot.ifPresent(SpaceUse::close);
+            }
+        }
     }
 
     /**

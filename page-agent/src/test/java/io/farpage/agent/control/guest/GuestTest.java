@@ -362,7 +362,7 @@ final class GuestTest {
         guest = new Guest(
                 used,
                 HandoffSocket.ended(directory.resolve("ended")),
-                new AdoptedMemory(paging, Optional.empty(), Optional.empty()),
+                new AdoptedMemory(paging, Optional.empty()),
                 new RecordingListener(),
                 PARK_AFTER,
                 () -> now);

@@ -158,9 +158,8 @@ class SpacePresenceTest {
         leave(map);
         coordinator.client().makeSnapshot("vm");
         coordinator.client().makeClone("vm", new CloneRequest("c"));
-        SpaceUse snapshot = spaces.use(space).orElseThrow();
         SpaceUse before = use("c");
-        PresenceMap ofSnapshot = presence.read(before, snapshot).orElseThrow();
+        PresenceMap ofSnapshot = presence.read(before).orElseThrow();
         for (int page = 0; page < PAGES; page++) {
             assertEquals(map.get(page), ofSnapshot.get(page));
         }
@@ -168,8 +167,7 @@ class SpacePresenceTest {
         before.close();
         spaces.detachAll();
         SpaceUse clone = use("c");
-        SpaceUse base = spaces.use(space).orElseThrow();
-        PresenceMap both = presence.read(clone, base).orElseThrow();
+        PresenceMap both = presence.read(clone).orElseThrow();
         int first = (int) clone.map().firstPage(1);
         for (int page = 0; page < PAGES; page++) {
             boolean isOwn = page >= first && page < clone.map().endPage(1);
@@ -179,12 +177,10 @@ class SpacePresenceTest {
         PresenceMap own = PresenceMap.zeros(PAGES);
         own.set(first, PresenceMap.WANTED);
         clone.presence(presence.write(clone, own));
-        PresenceMap left = presence.read(clone, base).orElseThrow();
+        PresenceMap left = presence.read(clone).orElseThrow();
         assertEquals(PresenceMap.WANTED, left.get(first));
         assertEquals(first, left.endOfRun(0), "its own map alone counts");
         clone.close();
-        base.close();
-        snapshot.close();
     }
 
     private static PresenceMap someMap() {

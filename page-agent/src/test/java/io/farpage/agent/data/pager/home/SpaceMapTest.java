@@ -123,6 +123,21 @@ class SpaceMapTest {
     }
 
     @Test
+    void shouldReadFromTheNextSnapshotThatHasHomes() {
+        SpaceMap upper = map(
+                        extent(0, 10, "d", 0, false),
+                        Extent.unallocated(10, 10, 0),
+                        Extent.unallocated(20, 10, 0),
+                        Extent.unallocated(30, 30, 0))
+                .over(theClone());
+        assertEquals("d", upper.node(0));
+        assertEquals("b", upper.node(upper.extent(10)), "of the lowest");
+        assertEquals("c", upper.node(upper.extent(20)), "of the one between");
+        assertTrue(upper.isReadable(upper.extent(10)));
+        assertFalse(upper.isReadable(upper.extent(30)));
+    }
+
+    @Test
     void shouldHaveTheHomesOfTheSnapshotIfACloneHasNoExtents() {
         SpaceMap none = new SpaceMap("demo", 1, 60, 0, PAGE, List.of(), 7).over(map());
         assertEquals(3, none.extents());

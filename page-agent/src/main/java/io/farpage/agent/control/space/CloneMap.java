@@ -1,18 +1,16 @@
-package io.farpage.agent.control.guest;
+package io.farpage.agent.control.space;
 
-import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.home.SpaceMap;
-import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Where the pages of a clone are: those of extents that it has homes for at these, the others at the homes of its
- * snapshot. Once the clone is deleted or taken over all are lost. Thread-safe; a call allocates nothing unless a map has
+ * Where the pages of a clone are: those of extents that it has homes for at these, the others where its snapshot has
+ * them. Once the clone is deleted or taken over all are lost. Thread-safe; a call allocates nothing unless a map has
  * changed.
  */
 final class CloneMap implements Supplier<SpaceMap> {
-    private final SpaceUse use;
-    private final SpaceUse snapshot;
+    private final AttachedSpace clone;
+    private final Supplier<SpaceMap> snapshot;
     private volatile Known latest;
 
     /** The map made of two others. */
@@ -28,27 +26,18 @@ final class CloneMap implements Supplier<SpaceMap> {
         }
     }
 
-    private CloneMap(SpaceUse use, SpaceUse snapshot) {
-        this.use = use;
+    CloneMap(AttachedSpace clone, Supplier<SpaceMap> snapshot) {
+        this.clone = clone;
         this.snapshot = snapshot;
-        latest = Known.of(use.isRevoked(), use.map(), snapshot.map());
-    }
-
-    /**
-     * The map of a space.
-     *
-     * @param snapshot the use of the one that it is a clone of
-     */
-    static Supplier<SpaceMap> of(SpaceUse use, Optional<SpaceUse> snapshot) {
-        return snapshot.<Supplier<SpaceMap>>map(base -> new CloneMap(use, base)).orElse(use::map);
+        latest = Known.of(clone.revocation().isPresent(), clone.map(), snapshot.get());
     }
 
     @Override
     public SpaceMap get() {
         // First, since the map of a use that is revoked has changed before.
-        boolean isRevoked = use.isRevoked();
-        SpaceMap own = use.map();
-        SpaceMap base = snapshot.map();
+        boolean isRevoked = clone.revocation().isPresent();
+        SpaceMap own = clone.map();
+        SpaceMap base = snapshot.get();
         Known known = latest;
         if (!known.isOf(isRevoked, own, base)) {
             known = Known.of(isRevoked, own, base);

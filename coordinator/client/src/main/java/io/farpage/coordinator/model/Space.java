@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
  * @param creation the request that made it; empty if that had no Idempotency-Key
  * @param presence the map of the pages that its homes have; empty if it was made without one
  * @param snapshot since when it is read-only, which it stays; empty if it is not
- * @param base id of the snapshot that it is a clone of; empty if it is none
+ * @param base id of the snapshot that it is a clone of; empty if it has all pages itself
  * @param thin true if its extents get room when their pages are written first; empty if they had it from the start
  */
 public record Space(

@@ -15,8 +15,9 @@ import java.util.function.Predicate;
 
 /**
  * Room for the pages of thin spaces. An attached node asks for it before it writes to an extent first, and the node of
- * the guest gives it back when all pages of an extent are zeros. New room holds zeros, as all that is free does. That of
- * a clone is filled with the pages of its snapshot before it is a home; further homes join as in any space. Thread-safe.
+ * the guest gives it back when all pages of an extent are zeros. New room holds zeros, as all that is free does. That
+ * of a clone is filled with the pages of its snapshot before it is a home; further homes join as in any space.
+ * Thread-safe.
  */
 public final class Allocations {
     private final Ledger ledger;

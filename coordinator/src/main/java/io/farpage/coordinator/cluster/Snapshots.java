@@ -19,9 +19,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row: its guest begins with the
- * pages of the snapshot, and a snapshot may be made of it again. When a node attaches it first it gets extents without homes. An extent whose pages are to be
- * written gets a home, which pulls the pages of the snapshot first. Thread-safe.
+ * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row: its guest begins with
+ * the pages of the snapshot, and a snapshot may be made of it again. When a node attaches it first it gets extents
+ * without homes. An extent whose pages are to be written gets a home, which pulls the pages of the snapshot first.
+ * Thread-safe.
  */
 public final class Snapshots {
     /** Clones that a message names. */
@@ -83,7 +84,7 @@ public final class Snapshots {
             throw refused(
                     space,
                     "chain-too-deep",
-                    "is a clone over %d snapshots, one of the other, and %d are the most; save it and load it into a space"
+                    "is a clone over %d snapshots, one of the other, and %d are the most; save it, load it into a space"
                             .formatted(layers - 1, MOST_LAYERS - 1));
         }
     }
@@ -216,8 +217,8 @@ public final class Snapshots {
     }
 
     /**
-     * Where the pages of an extent of a clone are that has no room: in the homes of an extent of a snapshot. Empty if it
-     * has no such pages, or they are zeros.
+     * Where the pages of an extent of a clone are that has no room: in the homes of an extent of a snapshot. Empty if
+     * it has no such pages, or they are zeros.
      */
     static Optional<Extent> source(Draft draft, Space space, Extent extent) {
         return extent.firstPage() >= space.pages()

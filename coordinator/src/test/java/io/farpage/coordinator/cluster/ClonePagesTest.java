@@ -54,7 +54,7 @@ class ClonePagesTest {
         with.membership.register(node, Fixture.node(incarnation, extents * EXTENT));
     }
 
-    /** A snapshot on node {@code g}, a clone of it that {@code w} has attached, and room on {@code h} for two extents. */
+    /** A snapshot on node {@code g}, a clone that {@code w} has attached, and room on {@code h} for two extents. */
     private void attached() {
         register("g", 1, EXTENTS);
         with.spaces.create(SpaceRequest.of("golden", EXTENTS * EXTENT));

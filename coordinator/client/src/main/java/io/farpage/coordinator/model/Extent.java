@@ -18,8 +18,8 @@ import java.util.stream.Stream;
  * @param epoch how often the homes have changed; empty until the first change
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is
  *     gone; empty if there are none
- * @param joining a home that pulls the pages from the homes, or from those of the snapshot where there is none, is never
- *     read from, and becomes one of them by a promotion; empty if there is none
+ * @param joining a home that pulls the pages from the homes, or from those of the snapshot where there is none, is
+ *     never read from, and becomes one of them by a promotion; empty if there is none
  * @param pull how far the joining home has come; empty if none joins
  */
 public record Extent(

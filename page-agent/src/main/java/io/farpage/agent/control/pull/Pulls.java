@@ -37,9 +37,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The pulls of this node. They follow what the coordinator lists; when one is done, this node says so, in the epoch of
  * the pull. If no node is attached to the space, its pool is promoted by that, which is refused if one has attached
- * meanwhile; otherwise the attached node copies what it has written meanwhile. The extent of a clone that has no home is
- * filled from the homes of its snapshot, which this node reads as any other that has attached it; or from its own pool.
- * A pull that gets no page for ten seconds is given up. Thread-safe.
+ * meanwhile; otherwise the attached node copies what it has written meanwhile. The extent of a clone that has no home
+ * is filled from the homes of its snapshot, which this node reads as any other that has attached it; or from its own
+ * pool. A pull that gets no page for ten seconds is given up. Thread-safe.
  */
 public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Pulls.class);

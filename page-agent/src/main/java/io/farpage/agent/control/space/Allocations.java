@@ -16,10 +16,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Room for the pages of thin spaces and clones, which the coordinator gives by extents. Pagers want it before they write
- * to an extent first; while there is none, what a guest writes there stays in its memory. That of a clone is filled with
- * the pages of its snapshot first. The room of an extent of another space is given back whose pages are all zeros.
- * Thread-safe.
+ * Room for the pages of thin spaces and clones, which the coordinator gives by extents. Pagers want it before they
+ * write to an extent first; while there is none, what a guest writes there stays in its memory. That of a clone is
+ * filled with the pages of its snapshot first. The room of an extent of another space is given back whose pages are all
+ * zeros. Thread-safe.
  */
 final class Allocations {
     private static final Logger log = LoggerFactory.getLogger(Allocations.class);

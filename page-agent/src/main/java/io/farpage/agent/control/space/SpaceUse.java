@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A space in use: its pages may be read and written until this is closed. If it is a clone, its snapshot is in use, too,
- * as long as it is.
+ * A space in use: its pages may be read and written until this is closed. If it is a clone, its snapshot is in use,
+ * too, as long as it is.
  */
 public final class SpaceUse implements AutoCloseable {
     private final AttachedSpace space;

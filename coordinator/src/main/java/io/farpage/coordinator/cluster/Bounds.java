@@ -91,7 +91,7 @@ final class Bounds {
         check("extents of all spaces", extents + extents(draft), EXTENTS);
     }
 
-    /** Whether an existing space may get so many extents. */
+    /** Whether an existing space may get {@code extents} extents. */
     static boolean mayAddExtents(Draft draft, int extents) {
         return extents + extents(draft) <= EXTENTS;
     }

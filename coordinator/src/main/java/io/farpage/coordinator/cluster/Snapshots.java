@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 /**
  * Snapshots, which are spaces that are read-only for good, and their clones. A clone is a row: its guest begins with
  * the pages of the snapshot, and a snapshot may be made of it again. When a node attaches it first it gets extents
- * without homes. An extent whose pages are to be written gets a home, which pulls the pages of the snapshot first.
+ * without homes. An extent whose pages a node wants to write gets a home, which pulls the pages of the snapshot first.
  * Thread-safe.
  */
 public final class Snapshots {

@@ -106,7 +106,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
      * Adds itself to a shard that has not started yet.
      *
      * @param links the shard's side of the link to a node
-     * @param snapshots of which extents of clones are filled
+     * @param snapshots with which extents of clones are filled
      */
     public Pulls(
             LocalNode self, ShardLoop shard, Function<String, PeerLink> links, Snapshots snapshots, Options options) {

@@ -64,7 +64,7 @@ class SpaceMapTest {
         refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, false));
     }
 
-    /** A snapshot of three extents, of which the last is zeros, and a clone with homes for pages 20 to 29. */
+    /** A snapshot of three extents, the last without homes, and a clone with homes for pages 20 to 29. */
     private static SpaceMap cloneOf(Extent... extents) {
         return map(extents)
                 .over(map(

@@ -250,7 +250,7 @@ public final class SpaceMap {
         isAtBase = new boolean[count];
         for (int i = 0; i < count && firstPage[i] < pages; i++) {
             int of = snapshot.extent(firstPage[i]);
-            if (i < clone.extents() && clone.isAllocated(i) || !snapshot.isReadable(of)) {
+            if ((i < clone.extents() && clone.isAllocated(i)) || !snapshot.isReadable(of)) {
                 continue;
             }
             requireWithin(layout, i, snapshot, of);

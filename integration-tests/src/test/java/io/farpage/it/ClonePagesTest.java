@@ -26,6 +26,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -130,19 +132,19 @@ class ClonePagesTest {
     }
 
     /** A guest, and what it must read. */
-    private record Clone(String name, PagedRam ram, byte[][] expected) {
+    private record Clone(String name, PagedRam ram, List<byte[]> expected) {
         void write(int page, byte[] bytes) {
             ram.write(page, bytes);
-            expected[page] = bytes;
+            expected.set(page, bytes);
         }
 
         void remove(int page) {
             ram.remove(page);
-            expected[page] = new byte[PAGE];
+            expected.set(page, new byte[PAGE]);
         }
 
         void check(int page) {
-            assertArrayEquals(expected[page], ram.read(page), name + ", page " + page);
+            assertArrayEquals(expected.get(page), ram.read(page), name + ", page " + page);
         }
 
         void checkAll() {
@@ -154,12 +156,12 @@ class ClonePagesTest {
 
     private Clone begin(String name) throws CoordinatorException {
         cluster.client().makeClone("golden", new CloneRequest(name));
-        byte[][] expected = new byte[PAGES][];
-        Arrays.setAll(expected, ClonePagesTest::original);
-        return begin(name, expected);
+        return begin(
+                name,
+                IntStream.range(0, PAGES).mapToObj(ClonePagesTest::original).collect(Collectors.toList()));
     }
 
-    private Clone begin(String name, byte[][] expected) {
+    private Clone begin(String name, List<byte[]> expected) {
         Path socket = directory.resolve(name);
         guests.tryAttach(name, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL))
                 .expect(200);
@@ -276,7 +278,7 @@ class ClonePagesTest {
                 .ignoreExceptions()
                 .until(() -> cluster.client().makeSnapshot("first").snapshot().isPresent());
         cluster.client().makeClone("first", new CloneRequest("second"));
-        Clone second = begin("second", first.expected().clone());
+        Clone second = begin("second", new ArrayList<>(first.expected()));
         second.checkAll();
         for (int page = 0; page < PAGES; page += 3) {
             second.write(page, Pages.of(7, page, PAGE));
@@ -295,7 +297,7 @@ class ClonePagesTest {
                 .until(() -> cluster.client().space("second").isEmpty());
     }
 
-    private void checkImage(String space, byte[][] expected) {
+    private void checkImage(String space, List<byte[]> expected) {
         byte[] saved = cluster.agent("c")
                 .rest()
                 .get("/api/v1/spaces/" + space + "/memory")
@@ -303,7 +305,7 @@ class ClonePagesTest {
                 .body();
         for (int page = 0; page < PAGES; page++) {
             assertArrayEquals(
-                    expected[page],
+                    expected.get(page),
                     Arrays.copyOfRange(saved, page * PAGE, (page + 1) * PAGE),
                     space + ", page " + page);
         }

@@ -153,6 +153,11 @@ final class PagerHost {
         return held;
     }
 
+    /** As {@link Pager#giveMemory}. */
+    void giveMemory(Pager pager) {
+        shard.submit(new ShardCommand.Run(pager::giveMemory));
+    }
+
     /** Parks the guest of a pager. Completes when the pager has begun. */
     CompletableFuture<Void> park(Pager pager, int keepPages) {
         CompletableFuture<Void> begun = new CompletableFuture<>();

@@ -263,10 +263,16 @@ final class SlicedPaging implements Paging {
         return map;
     }
 
-    /** Also moves limits to pagers that fault. */
+    /** Also moves limits to pagers that fault, and memory to those that lack it. */
     @Override
     public void probe() throws InterruptedException {
         kept.ifPresent(KeptGuest::check);
+        if (pagers.stream().anyMatch(one -> one.pager().isShortOfMemory())) {
+            pagers.stream()
+                    .filter(one -> !one.pager().isShortOfMemory())
+                    .max(Comparator.comparingLong(one -> one.pager().status().residentPages()))
+                    .ifPresent(one -> one.host().giveMemory(one.pager()));
+        }
         synchronized (shares) {
             if (pagers.size() == 1 || shares.isUnlimited()) {
                 pagers.forEach(one -> one.host().probe(one.pager()));

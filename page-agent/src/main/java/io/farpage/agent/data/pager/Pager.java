@@ -188,6 +188,16 @@ public final class Pager implements DutyCycle {
         return residency.limit();
     }
 
+    /** Whether the host has had no memory for another page for long. Any thread. */
+    public boolean isShortOfMemory() {
+        return residency.hostMemory().isShort();
+    }
+
+    /** Evicts some pages, since another pager of the guest {@link #isShortOfMemory}. */
+    public void giveMemory() {
+        residency.hostMemory().give();
+    }
+
     /** Pages that are resident or being fetched, apart from stranded ones. */
     public long held() {
         return residency.held();

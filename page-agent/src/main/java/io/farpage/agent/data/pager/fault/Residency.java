@@ -4,6 +4,7 @@ import io.farpage.agent.data.pager.home.Home;
 import io.farpage.agent.data.pager.home.Homes;
 import io.farpage.agent.data.pager.home.RemoteHomes;
 import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.memory.HostMemory;
 import io.farpage.agent.data.pager.memory.Installer;
 import io.farpage.agent.data.pager.memory.PagerContext;
 import io.farpage.agent.data.pager.page.PageTable;
@@ -40,6 +41,11 @@ public final class Residency {
         reserve = new PinReserve(context.pins(), table.pages(), memory.layout().pageBytes());
         parking = new Parking(memory.layout().pageBytes());
         limit = context.options().localPages();
+    }
+
+    /** Whether the host has memory for another page. */
+    public HostMemory hostMemory() {
+        return installer.hostMemory();
     }
 
     /** Whether the guest is parked. */

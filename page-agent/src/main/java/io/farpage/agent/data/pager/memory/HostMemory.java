@@ -10,17 +10,23 @@ import org.slf4j.LoggerFactory;
 /**
  * Whether the host has memory for another page of an address space. While it has none (ENOMEM, no hugepage), one
  * resident page has to be evicted for each that is installed, and faults wait: their fetches would take the slots that
- * eviction needs. The shard's thread only.
+ * eviction needs. Several pagers of a guest share the memory: one that has none for long, and perhaps no page that it can
+ * evict, is given some by the others. The shard's thread only, but for {@link #isShort}.
  */
 public final class HostMemory {
     private static final Logger log = LoggerFactory.getLogger(HostMemory.class);
     /** How soon an installation is tried again for which there was no memory, if no page is evicted before. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
+    /** How long there has to be none until others give some. */
+    private static final long SHORT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final String space;
     private final PageTable table;
     private final LongSupplier clock;
     private boolean exhausted;
+    private long exhaustedAt;
+    private volatile boolean isShort;
     private long residentThen;
     private long pausedUntil;
 
@@ -33,6 +39,9 @@ public final class HostMemory {
     /** A page was installed. */
     void installed() {
         exhausted = false;
+        if (isShort) {
+            isShort = false;
+        }
     }
 
     /** A page could not be installed: above all ENOMEM, of this host or of the VMM's control group. */
@@ -42,10 +51,30 @@ public final class HostMemory {
                     "space {}: a page cannot be installed: {}; trying again when a page was evicted, and every 10 ms",
                     space,
                     ErrnoName.of(errno));
+            exhaustedAt = clock.getAsLong();
         }
+        isShort = clock.getAsLong() - exhaustedAt > SHORT_NANOS;
+        exhaust();
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
+    }
+
+    private void exhaust() {
         exhausted = true;
         residentThen = table.resident();
-        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
+    }
+
+    /** Whether no page could be installed for long, for lack of memory. Any thread. */
+    public boolean isShort() {
+        return isShort;
+    }
+
+    /** Another pager {@link #isShort}: some pages have to go. */
+    public void give() {
+        if (!exhausted) {
+            exhaustedAt = clock.getAsLong();
+            pausedUntil = exhaustedAt;
+            exhaust();
+        }
     }
 
     /**

@@ -100,13 +100,21 @@ final class Attachments {
         }
     }
 
-    /** As {@link Spaces#adopt}. */
-    Optional<AttachedSpace> adopt(long id, Incarnation earlier) throws CoordinatorException {
+    /**
+     * Passes the attachment of an earlier process of this node to this one, and reads the extents. Nothing happens if
+     * that was done before.
+     */
+    Optional<SpaceExtents> succeed(long id, Incarnation earlier) throws CoordinatorException {
         synchronized (gate(id)) {
             requests.adopt(id, earlier);
-            return requests.extents(id)
-                    .map(extents -> attachedTo(extents, Optional.empty()))
-                    .map(this::putExclusively);
+            return requests.extents(id);
+        }
+    }
+
+    /** Begins the exclusive use that the attachment of an earlier process was for. */
+    AttachedSpace adopt(SpaceExtents extents) {
+        synchronized (gate(extents.space().id())) {
+            return putExclusively(attachedTo(extents, Optional.empty()));
         }
     }
 

@@ -234,24 +234,16 @@ public final class Spaces implements AutoCloseable {
      *     has changed then
      */
     public Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
-        Optional<Space> known = requests.space(Long.toString(id));
-        if (known.isEmpty()) {
+        Optional<SpaceExtents> extents = attachments.succeed(id, earlier);
+        if (extents.isEmpty()) {
             return Optional.empty();
         }
-        OptionalLong base = known.get().base();
-        // First: once the attachment has passed on, this use must not end before the guest does.
+        OptionalLong base = extents.get().space().base();
+        // Before the exclusive use begins, which must not end before the guest does.
         Optional<SpaceUse> snapshot = base.isPresent() ? use(base.getAsLong()) : Optional.empty();
-        boolean done = false;
-        try {
-            Optional<SpaceUse> adopted =
-                    attachments.adopt(id, earlier).map(space -> new SpaceUse(space, this, snapshot));
-            done = adopted.isPresent();
-            return adopted;
-        } finally {
-            if (!done) {
-                snapshot.ifPresent(SpaceUse::close);
-            }
-        }
+        return base.isPresent() && snapshot.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new SpaceUse(attachments.adopt(extents.get()), this, snapshot));
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.pull;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -22,6 +23,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.WriterRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
@@ -36,7 +38,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -124,7 +125,7 @@ class FilledExtentsTest {
     @Test
     void shouldFillAnExtentFromItsOwnPool() throws Exception {
         want(1);
-        Awaitility.await().until(() -> extent(1).isAllocated());
+        await("the extent has a home", Deadlines.SHORT).until(() -> extent(1).isAllocated());
         long page = extent(1).firstPage();
         long to = extent(1).primary().offset();
         long from = coordinator.client().extents("golden").orElseThrow().extents().stream()
@@ -146,7 +147,7 @@ class FilledExtentsTest {
     void shouldReportWhyItCannotFillAnExtent() throws Exception {
         isDeleted = true;
         want(0);
-        Awaitility.await().until(() -> extent(0).joining().isEmpty());
+        await("the fill is given up", Deadlines.SHORT).until(() -> extent(0).joining().isEmpty());
         assertFalse(extent(0).isAllocated());
     }
 }

@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Whether the host has memory for another page of an address space. While it has none (ENOMEM, no hugepage), one
  * resident page has to be evicted for each that is installed, and faults wait: their fetches would take the slots that
- * eviction needs. Several pagers of a guest share the memory: one that has none for long, and perhaps no page that it can
- * evict, is given some by the others. The shard's thread only, but for {@link #isShort}.
+ * eviction needs. Several pagers of a guest share the memory: one that has none for long, and perhaps no page that it
+ * can evict, is given some by the others. The shard's thread only, but for {@link #isShort}.
  */
 public final class HostMemory {
     private static final Logger log = LoggerFactory.getLogger(HostMemory.class);

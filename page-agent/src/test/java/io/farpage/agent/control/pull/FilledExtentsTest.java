@@ -147,7 +147,8 @@ class FilledExtentsTest {
     void shouldReportWhyItCannotFillAnExtent() throws Exception {
         isDeleted = true;
         want(0);
-        await("the fill is given up", Deadlines.SHORT).until(() -> extent(0).joining().isEmpty());
+        await("the fill is given up", Deadlines.SHORT)
+                .until(() -> extent(0).joining().isEmpty());
         assertFalse(extent(0).isAllocated());
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
@@ -65,8 +66,10 @@ class ClonePagesTest {
         attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
     }
 
-    private void attach(String space, String node, Incarnation incarnation, AttachMode mode, List<String> features) {
-        attachments.attach(space, node, new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(features)));
+    private Attachment attach(
+            String space, String node, Incarnation incarnation, AttachMode mode, List<String> features) {
+        return attachments.attach(
+                space, node, new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(features)));
     }
 
     private Space theClone() {
@@ -113,6 +116,18 @@ class ClonePagesTest {
         with.checkIndexes();
         with.restart();
         assertEquals(EXTENTS + 1, extents().size());
+    }
+
+    @Test
+    void shouldNotSayThatACloneIsZeros() {
+        register("g", 1, EXTENTS);
+        with.spaces.create(SpaceRequest.of("golden", EXTENTS * EXTENT / 2), true, Optional.empty());
+        snapshots.make("golden");
+        register("w", WRITER.value(), 0);
+        snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
+        assertEquals(
+                Optional.empty(),
+                attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words()).presence());
     }
 
     @Test
@@ -176,14 +191,15 @@ class ClonePagesTest {
 
     @Test
     void shouldKeepEachExtentWithinOneOfTheSnapshot() {
-        register("g", 1, 1);
-        register("f", 7, 3);
-        with.spaces.create(SpaceRequest.of("golden", (3 * EXTENT_PAGES + 100) * PAGE));
+        with.membership.register("f", Fixture.node(7, 700 * PAGE));
+        with.membership.register("g", Fixture.node(1, 300 * PAGE));
+        with.spaces.create(SpaceRequest.of("golden", 900 * PAGE));
         snapshots.make("golden");
         register("w", WRITER.value(), 0);
         snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
         attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
         List<Extent> base = with.spaces.extents("golden").extents();
+        assertTrue(base.stream().anyMatch(extent -> extent.firstPage() == 700), base::toString);
         for (Extent extent : extents()) {
             long last = extent.firstPage() + extent.count() - 1;
             assertTrue(

@@ -34,6 +34,8 @@ final class PullCycle implements DutyCycle {
     private final List<Pull> pulls = new ArrayList<>();
     private final Run[] runs = new Run[RUNS];
     private long nextAt;
+    /** Whether a chunk was copied within the pool in this duty cycle: the shard has other work, too. */
+    private boolean hasCopied;
 
     /** A chunk under way, in the slot of the same number. */
     private static final class Run {
@@ -76,7 +78,8 @@ final class PullCycle implements DutyCycle {
             return work;
         }
         long now = clock.getAsLong();
-        while (now - nextAt >= 0 && mayStart() && start(now)) {
+        hasCopied = false;
+        while (now - nextAt >= 0 && !hasCopied && mayStart() && start(now)) {
             work++;
         }
         return work;
@@ -133,6 +136,7 @@ final class PullCycle implements DutyCycle {
 
     /** Copies a chunk that is in the pool of this node. */
     private void copy(Pull pull, int chunk, Pull.Source source) {
+        hasCopied = true;
         pull.begin(chunk);
         int bytes = pull.target().bytes(chunk);
         long from = source.offset() + pull.start(chunk);

@@ -46,6 +46,9 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Duration CHECK = Duration.ofMillis(500);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final int CHUNK = 128 << 10;
+    /** At which extents of clones are filled: a guest may wait for them, while other transfers go first. */
+    private static final long FILL_BYTES_PER_SECOND = 4L << 30;
+
     private static final int CONFLICT = 409;
 
     private final LocalNode self;
@@ -57,6 +60,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     private final Fetcher fillFetcher;
     private final PullCycle fillCycle;
     private final int chunk;
+    private final int fillChunk;
     private final long patienceNanos;
     private final ControlThread thread;
     private final Map<Pull.Key, Running> running = new HashMap<>();
@@ -89,7 +93,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     /**
      * How this node pulls.
      *
-     * @param bytesPerSecond at most, of all pulls together
+     * @param bytesPerSecond at most, of all pulls together, but for those that fill an extent of a clone
      * @param deadline of one transfer
      * @param patience with a pull that gets no page, or a snapshot that cannot be attached
      */
@@ -120,13 +124,14 @@ public final class Pulls implements PoolPulls, AutoCloseable {
         thread = new ControlThread(
                 "pulls", new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, CHECK, CLOSE_TIMEOUT), this::step);
         cycle = new PullCycle(fetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
-        fillCycle = new PullCycle(fillFetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
+        fillCycle = new PullCycle(fillFetcher, self.pool(), FILL_BYTES_PER_SECOND, System::nanoTime, thread::wake);
         shard.submit(new ShardCommand.AddCycle(cycle));
         shard.submit(new ShardCommand.AddCycle(fillCycle));
         patienceNanos = options.patience().toNanos();
         int frame = self.pool().frameBytes();
         long burst = (long) (options.bytesPerSecond() * (PullCycle.BURST_NANOS / 1e9));
         chunk = (int) Math.max(frame, Math.min(CHUNK, burst) / frame * frame);
+        fillChunk = Math.max(frame, CHUNK / frame * frame);
     }
 
     public void start() {
@@ -195,10 +200,11 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     }
 
     private void begin(Pull.Key key, Space space, Extent extent) {
+        int size = extent.isAllocated() ? chunk : fillChunk;
         Optional<Pull.Target> target = extent.joining()
                 .filter(home ->
                         home.node().equals(self.id()) && home.incarnation().equals(self.poolId()))
-                .map(home -> new Pull.Target(home.offset(), extent.count() * space.pageSize(), chunk));
+                .map(home -> new Pull.Target(home.offset(), extent.count() * space.pageSize(), size));
         if (target.isEmpty()) {
             return;
         }

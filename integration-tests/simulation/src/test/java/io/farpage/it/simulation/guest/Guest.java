@@ -3,8 +3,10 @@ package io.farpage.it.simulation.guest;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
@@ -24,6 +26,9 @@ public final class Guest {
 
     private final Engine engine = Engine.get();
     private final int number = ++numbers;
+    /** Its own, and those of the guests whose pages it began with. */
+    private final Set<Integer> lineage = new HashSet<>(Set.of(number));
+
     private final String space;
     private final MemoryShape shape;
     private final int cells;
@@ -83,6 +88,15 @@ public final class Guest {
         process = engine.running();
     }
 
+    /** A guest that begins with the pages that this one has left, in a space that is a clone of its. */
+    public Guest cloned(String name) {
+        Guest clone = new Guest(name, shape, threads, pace);
+        clone.lineage.addAll(lineage);
+        System.arraycopy(truth, 0, clone.truth, 0, cells);
+        System.arraycopy(unknown, 0, clone.unknown, 0, cells);
+        return clone;
+    }
+
     public String space() {
         return space;
     }
@@ -110,6 +124,11 @@ public final class Guest {
 
     public int resident() {
         return kernel.resident();
+    }
+
+    /** Resident pages that are not zeros: those come back when it is unparked. */
+    public int filled() {
+        return kernel.filled();
     }
 
     /** Which pages may be gone: those whose homes were all lost. */
@@ -301,7 +320,8 @@ public final class Guest {
     }
 
     private boolean isVersionOf(int cell, long value) {
-        return value == 0 || (value != STALE && value >>> 56 == number && (value >> 32 & 0xFF_FFFF) == cell);
+        return value == 0
+                || (value != STALE && lineage.contains((int) (value >>> 56)) && (value >> 32 & 0xFF_FFFF) == cell);
     }
 
     private String describe(long value) {

@@ -18,6 +18,7 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.LongStream;
 
 /**
  * The memory of a guest, registered with a userfaultfd for missing and write-protect faults, and the file behind it, as
@@ -295,6 +296,22 @@ public final class GuestKernel implements PagedFile {
             found = slice.first <= page ? slice : found;
         }
         return found;
+    }
+
+    /** Pages in the file that are not zeros. */
+    int filled() {
+        int count = 0;
+        for (int page = 0; page < pages; page++) {
+            int first = page * shape.cellsPerPage();
+            count += cached[page]
+                            && LongStream.of(content)
+                                    .skip(first)
+                                    .limit(shape.cellsPerPage())
+                                    .anyMatch(cell -> cell != 0)
+                    ? 1
+                    : 0;
+        }
+        return count;
     }
 
     /** Pages that are resident. */

@@ -11,6 +11,7 @@ import io.farpage.it.simulation.guest.MemoryShape;
  */
 final class Churn {
     private static final long SECOND = 1_000_000_000L;
+    private static final int MOST_CLONES = 3;
 
     private final Scenario scenario;
     private final Engine engine = Engine.get();
@@ -51,6 +52,15 @@ final class Churn {
                         1 + engine.random().nextInt(2));
         Guest guest = new Guest(space, shape, 2, scenario.variant().pace());
         scenario.attach(guest, scenario.anyHost(), scenario.fields(guest, engine.oneIn(4) ? 3 : 2));
+        spend(guest, MOST_CLONES);
+    }
+
+    /**
+     * A guest that has its memory runs for a while, and its space is deleted.
+     *
+     * @param clones how many may follow, one of the other
+     */
+    private void spend(Guest guest, int clones) throws Exception {
         run(guest);
         while (engine.oneIn(2) && !stopping) {
             if (engine.oneIn(2)) {
@@ -59,6 +69,16 @@ final class Churn {
                 scenario.move(guest, scenario.anyHost());
             }
             run(guest);
+        }
+        if (clones > 0 && !stopping && scenario.mayBeCloned(guest) && engine.oneIn(2)) {
+            scenario.leave(guest, guest.host());
+            Guest clone = scenario.cloned(guest);
+            scenario.gone(guest);
+            scenario.enter(clone, scenario.anyHost());
+            spend(clone, clones - 1);
+            scenario.verdicts().deleting();
+            delete(guest.space());
+            return;
         }
         if (scenario.variant().hasDeletions() && engine.oneIn(2)) {
             guest.run();
@@ -70,6 +90,10 @@ final class Churn {
             scenario.verdicts().deleting();
         }
         scenario.gone(guest);
+        delete(guest.space());
+    }
+
+    private void delete(String space) {
         scenario.await(space + " is deleted", 60, () -> {
             try {
                 scenario.operator().client().deleteSpace(space);

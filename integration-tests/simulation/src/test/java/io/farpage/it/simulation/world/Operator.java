@@ -3,6 +3,7 @@ package io.farpage.it.simulation.world;
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
@@ -120,7 +121,7 @@ final class Operator {
                 }
             }
             return true;
-        } catch (CoordinatorException e) {
+        } catch (CoordinatorException | NoSuchElementException e) {
             return false;
         }
     }
@@ -131,6 +132,25 @@ final class Operator {
             return client.spaces().size();
         } catch (CoordinatorException e) {
             return -1;
+        }
+    }
+
+    /** Whether a space is a snapshot now. */
+    boolean makeSnapshot(String space) {
+        try {
+            return client.makeSnapshot(space).snapshot().isPresent();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Whether there is a clone of a snapshot with a name now. */
+    boolean makeClone(String snapshot, String name) {
+        try {
+            return client.space(name).isPresent()
+                    || client.makeClone(snapshot, new CloneRequest(name)).base().isPresent();
+        } catch (CoordinatorException e) {
+            return false;
         }
     }
 
@@ -167,10 +187,11 @@ final class Operator {
             for (Space space : client.spaces()) {
                 for (Extent extent :
                         client.extents(Long.toString(space.id())).orElseThrow().extents()) {
-                    if (extent.homes().stream()
-                            .noneMatch(home -> !home.node().equals(host.id())
-                                    && cluster.host(home.node()).runs()
-                                    && home.incarnation().equals(pools.get(home.node())))) {
+                    if (extent.isAllocated()
+                            && extent.homes().stream()
+                                    .noneMatch(home -> !home.node().equals(host.id())
+                                            && cluster.host(home.node()).runs()
+                                            && home.incarnation().equals(pools.get(home.node())))) {
                         return false;
                     }
                 }

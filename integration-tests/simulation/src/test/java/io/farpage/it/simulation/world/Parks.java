@@ -150,11 +150,11 @@ final class Parks {
         for (Guest guest : guests) {
             ParkedGuest parked = parked(guest);
             scenario.await("the threads of %s rest".formatted(guest.space()), SECONDS, parked::rest);
-            int before = guest.resident();
+            int before = guest.filled();
             scenario.await(
                     "guest %s is parked".formatted(guest.space()), SECONDS, () -> parked.park(parked.least(), 0));
             parked.awaitAway(guest.shape().isLarge() ? SECONDS_OF_LARGE : SECONDS);
-            int left = guest.resident();
+            int left = guest.filled();
             if (engine.oneIn(2)) {
                 parked.wake(WOKEN_NANOS);
             } else {
@@ -162,7 +162,7 @@ final class Parks {
                 scenario.await(
                         "half of the memory of %s is back".formatted(guest.space()),
                         SECONDS,
-                        () -> guest.resident() >= (before + left) / 2 || parked.isParked());
+                        () -> guest.filled() >= (before + left) / 2 || parked.isParked());
             }
             guest.be(Activity.USUAL);
         }

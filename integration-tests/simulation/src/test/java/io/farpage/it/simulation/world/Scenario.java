@@ -245,6 +245,21 @@ public final class Scenario {
                         thin ? ",\"thin\":true" : "");
     }
 
+    /** Whether a snapshot may be made of what a guest leaves. */
+    boolean mayBeCloned(Guest guest) {
+        return variant.has(Variant.CLONES) && !encrypted.contains(guest);
+    }
+
+    /** Makes a snapshot of what a guest has left, and a clone of that. */
+    Guest cloned(Guest left) {
+        String name = left.space() + "c";
+        awaitUnderFaults("a snapshot of " + left.space() + " is made", 60, () -> operator.makeSnapshot(left.space()));
+        awaitUnderFaults("a clone of " + left.space() + " is made", 60, () -> operator.makeClone(left.space(), name));
+        engine.trail().count("clone made");
+        note("%s is a clone of %s".formatted(name, left.space()));
+        return left.cloned(name);
+    }
+
     private long localBytes(Guest guest) {
         MemoryShape shape = guest.shape();
         int more = shape.isLarge() ? variant.localPages() / 8 : variant.localPages();

@@ -78,8 +78,11 @@ record Variant(
     /** Some spaces are thin. */
     static final String THIN = "thin";
 
+    /** Some guests that come and go leave a snapshot, and a clone of it comes. */
+    static final String CLONES = "clones";
+
     private static final List<String> FEATURES =
-            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN);
+            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN, CLONES);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;
@@ -131,7 +134,7 @@ record Variant(
                 .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
                 .toList();
         return withKeeper(drawn.stream()
-                .filter(each -> !each.equals(PAIR) || !drawn.contains(REBUILD))
+                .filter(each -> !List.of(PAIR, CLONES).contains(each) || !drawn.contains(REBUILD))
                 .toList());
     }
 

@@ -5,6 +5,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Detachment;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -216,8 +217,8 @@ final class Attachments {
 
     /**
      * Attaches once more: a coordinator that lost its store has lost the attachment, too. It refuses that if the space
-     * is gone or was taken over; then the use ends. A clone has no homes that would cut this node off, so another
-     * attachment to it means that it was taken over.
+     * is gone or was taken over; then the use ends. No home cuts this node off from a space that has none, a clone or a
+     * thin one, so another attachment to it means that it was taken over.
      */
     void confirm(AttachedSpace space) throws CoordinatorException {
         synchronized (gate(space.id())) {
@@ -235,8 +236,8 @@ final class Attachments {
                             space.presence().filter(mark -> now.presence().equals(Optional.of(mark))));
                 }
             } catch (CoordinatorRefusedException e) {
-                boolean isClone = space.extents().space().base().isPresent();
-                if (e.problem().is(TAKEN_OVER) || (isClone && e.problem().is(ATTACHED))) {
+                boolean hasHomes = space.extents().extents().stream().anyMatch(Extent::isAllocated);
+                if (e.problem().is(TAKEN_OVER) || (!hasHomes && e.problem().is(ATTACHED))) {
                     revokeTakenOver(space);
                 } else if (requests.extents(space.id())
                         .filter(now -> !now.space().deleting())

@@ -110,17 +110,28 @@ class SharedWritesTest {
         assertThrows(CoordinatorRefusedException.class, () -> spaces.useExclusively(space, Claim.PLAIN));
     }
 
-    /** It has no homes that would cut this node off. */
     @Test
     void shouldEndTheUseOfACloneThatAnotherNodeHasTakenOver() throws Exception {
         coordinator.client().makeSnapshot("vm");
-        long clone =
-                coordinator.client().makeClone("vm", new CloneRequest("clone")).id();
-        try (SpaceUse use = spaces.useExclusively(clone, Claim.PLAIN).orElseThrow()) {
+        coordinator.client().makeClone("vm", new CloneRequest("clone"));
+        assertEndsWhenTakenOver("clone");
+    }
+
+    @Test
+    void shouldEndTheUseOfAThinSpaceWithoutRoomThatAnotherNodeHasTakenOver() throws Exception {
+        coordinator.register("c", new Incarnation(9), 64 * BYTES);
+        coordinator.client().createSpace(SpaceRequest.of("thin", BYTES).asThin());
+        assertEndsWhenTakenOver("thin");
+    }
+
+    /** It has no homes that would cut this node off. */
+    private void assertEndsWhenTakenOver(String name) throws Exception {
+        long id = coordinator.client().space(name).orElseThrow().id();
+        try (SpaceUse use = spaces.useExclusively(id, Claim.PLAIN).orElseThrow()) {
             spaces.step();
             assertFalse(use.isRevoked());
-            coordinator.client().detach("clone", "a", SELF, Detachment.PLAIN);
-            coordinator.client().attach("clone", "b", new AttachRequest(OTHER, AttachMode.EXCLUSIVE));
+            coordinator.client().detach(name, "a", SELF, Detachment.PLAIN);
+            coordinator.client().attach(name, "b", new AttachRequest(OTHER, AttachMode.EXCLUSIVE));
             spaces.refresh();
             spaces.step();
             spaces.step();

@@ -187,11 +187,10 @@ final class Operator {
             for (Space space : client.spaces()) {
                 for (Extent extent :
                         client.extents(Long.toString(space.id())).orElseThrow().extents()) {
-                    if (extent.isAllocated()
-                            && extent.homes().stream()
-                                    .noneMatch(home -> !home.node().equals(host.id())
-                                            && cluster.host(home.node()).runs()
-                                            && home.incarnation().equals(pools.get(home.node())))) {
+                    if (extent.homes().stream()
+                            .noneMatch(home -> !home.node().equals(host.id())
+                                    && cluster.host(home.node()).runs()
+                                    && home.incarnation().equals(pools.get(home.node())))) {
                         return false;
                     }
                 }

@@ -111,14 +111,14 @@ class SharedWritesTest {
     }
 
     @Test
-    void shouldEndTheUseOfACloneThatAnotherNodeHasTakenOver() throws Exception {
+    void shouldEndTheUseOfACloneThatWasTakenOver() throws Exception {
         coordinator.client().makeSnapshot("vm");
         coordinator.client().makeClone("vm", new CloneRequest("clone"));
         assertEndsWhenTakenOver("clone");
     }
 
     @Test
-    void shouldEndTheUseOfAThinSpaceWithoutRoomThatAnotherNodeHasTakenOver() throws Exception {
+    void shouldEndTheUseOfAThinSpaceThatWasTakenOver() throws Exception {
         coordinator.register("c", new Incarnation(9), 64 * BYTES);
         coordinator.client().createSpace(SpaceRequest.of("thin", BYTES).asThin());
         assertEndsWhenTakenOver("thin");

@@ -186,11 +186,13 @@ public final class Snapshots {
     }
 
     /**
-     * A clone that a node attaches, with extents. An agent of an earlier build attaches it as it is, as long as it has
-     * none; so does any if there are as many extents in the cluster as may be.
+     * A clone that a node attaches, with extents, unless it is a snapshot itself, which has the pages of the one below.
+     * An agent of an earlier build attaches it as it is, as long as it has none; so does any if there are as many
+     * extents in the cluster as may be.
      */
     static Space prepare(Draft draft, Space space, AttachRequest request) {
-        if (space.base().isEmpty() || space.isThin() || !request.understands(Feature.CLONE_PAGES)) {
+        boolean needsExtents = space.base().isPresent() && space.snapshot().isEmpty() && !space.isThin();
+        if (!needsExtents || !request.understands(Feature.CLONE_PAGES)) {
             return space;
         }
         List<Extent> extents = extents(draft, space);

@@ -260,6 +260,20 @@ class ClonePagesTest {
     }
 
     @Test
+    void shouldReadThroughASnapshotOfACloneThatWasNeverAttached() {
+        attached();
+        snapshots.makeClone("golden", new CloneRequest("between"), Optional.empty());
+        snapshots.make("between");
+        snapshots.makeClone("between", new CloneRequest("d"), Optional.empty());
+        attach("d", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+        attach("between", "w", WRITER, AttachMode.SHARED, Feature.words());
+        assertEquals(List.of(), with.spaces.extents("between").extents(), "it is written no more");
+        assertEquals(
+                with.spaces.page("golden", EXTENT).homes(),
+                with.spaces.page("d", EXTENT).homes());
+    }
+
+    @Test
     void shouldTearACloneThatHasPagesOfItsOwn() {
         attached();
         allocate(0);

@@ -137,8 +137,8 @@ class AdoptedCloneTest {
         try (PagedRam ram = begin(guests)) {
             guests.awaitAttached("clone");
             for (int kill = 0; kill < 3; kill++) {
-                // At first while extents are filled.
-                use(ram, 40 + kill * 4 * PAGES);
+                // At first about when room is requested for the first extents.
+                use(ram, LOCAL_PAGES + kill * 4 * PAGES);
                 String before = cluster.incarnation("a");
                 cluster.process("a").process().kill();
                 cluster.startAgent("a", kept);

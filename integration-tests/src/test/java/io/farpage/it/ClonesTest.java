@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
@@ -127,6 +128,10 @@ class ClonesTest {
             first.ram().write(3, new byte[PAGE]);
             first.ram().close();
             first.guests().awaitEnded("twice");
+            assertTrue(
+                    cluster.client().extents("twice").orElseThrow().extents().stream()
+                            .noneMatch(Extent::isAllocated),
+                    "private memory takes no room");
             Path socket = directory.resolve("second");
             first.guests().attach("twice", socket, (long) PAGES * PAGE, 1 << 20);
             Clone second = new Clone(

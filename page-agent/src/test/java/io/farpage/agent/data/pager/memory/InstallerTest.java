@@ -117,6 +117,32 @@ class InstallerTest {
         assertEquals(100, installer.hostMemory().maxResident(100));
     }
 
+    @Test
+    void shouldBeShortOfMemoryWhenThereIsNoneForLong() {
+        Installer installer = installer(SMALL, true);
+        kernel.refuse(Errno.ENOMEM);
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertFalse(installer.hostMemory().isShort());
+        now += 100_000_001;
+        kernel.refuse(Errno.ENOMEM);
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertTrue(installer.hostMemory().isShort());
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertFalse(installer.hostMemory().isShort());
+    }
+
+    @Test
+    void shouldEvictAPageForAPagerThatIsShortOfMemory() {
+        Installer installer = installer(SMALL, true);
+        PageStates.set(table, 0, PageTable.DIRTY);
+        PageStates.set(table, 1, PageTable.DIRTY);
+        assertEquals(100, installer.hostMemory().maxResident(100));
+        installer.hostMemory().give();
+        assertEquals(1, installer.hostMemory().maxResident(100), "one less than are resident");
+        assertFalse(installer.hostMemory().isPaused(), "its own faults go on");
+        assertFalse(installer.hostMemory().isShort());
+    }
+
     /**
      * The kernel answers EEXIST if no hugepage is free, and private memory has no other request that tells the two
      * apart.

@@ -74,8 +74,11 @@ class PageTableTest {
                 assertEquals(page, table.nextTouched(0, PAGES));
                 assertEquals(PAGES, table.nextResident(page + 1, PAGES));
                 assertEquals(page, table.nextResident(0, page));
+                assertEquals(PAGES, table.nextDirty(0, PAGES));
                 PageStates.set(table, page, PageTable.DIRTY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
+                assertEquals(page, table.nextDirty(0, PAGES));
+                assertEquals(PAGES, table.nextDirty(page + 1, PAGES));
                 PageStates.set(table, page, PageTable.EVICTING);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 table.set(page, PageTable.WRITING);
@@ -85,6 +88,7 @@ class PageTableTest {
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 table.set(page, PageTable.HAS_REMOTE_COPY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
+                assertEquals(PAGES, table.nextDirty(0, PAGES));
             }
         }
     }

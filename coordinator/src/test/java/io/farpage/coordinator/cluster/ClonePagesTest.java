@@ -111,7 +111,7 @@ class ClonePagesTest {
         assertTrue(extents().stream().noneMatch(Extent::isAllocated));
         assertTrue(theClone().features().contains(Feature.CLONE_PAGES));
         assertEquals(
-                Optional.empty(), theClone().presence().flatMap(Presence::mark), "no map says which pages are there");
+                Optional.empty(), theClone().presence().flatMap(Presence::mark), "the homes have no presence map yet");
         assertEquals(0, Promises.bytes(with.ledger.state()), "a clone is promised nothing");
         with.checkIndexes();
         with.restart();

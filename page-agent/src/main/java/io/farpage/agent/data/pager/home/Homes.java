@@ -172,8 +172,8 @@ public final class Homes {
     }
 
     /**
-     * Whether a resident page of an extent stays in the guest's memory as the only copy: its homes are lost, or none
-     * has room for what the guest has written.
+     * Whether a resident page of an extent stays in the guest's memory as the only copy: the extent's homes are lost,
+     * or the extent has no homes and no node has room for it.
      *
      * @param isClean whether it is the same at its home, which may be that of a snapshot
      */
@@ -182,7 +182,7 @@ public final class Homes {
     }
 
     /** Whether an extent has no homes of its own, and no room at any. */
-    public boolean isRoomless(int extent) {
+    private boolean isRoomless(int extent) {
         return !isAllocated(extent) && backing.mirroring().hasNoRoom();
     }
 

@@ -436,7 +436,7 @@ public final class SpaceMap {
         }
     }
 
-    /** Says in a map of this space that the pages with homes of its own are there, unless it says so. */
+    /** Marks in a presence map of this space each page as present whose extent has homes of its own. */
     public void describeAllocated(PresenceMap presence) {
         for (int extent = 0; extent < extents(); extent++) {
             long end = Math.min(pages, endPage(extent));

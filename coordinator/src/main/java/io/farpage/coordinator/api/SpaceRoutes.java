@@ -91,6 +91,7 @@ final class SpaceRoutes {
                 new Route(SpaceOperations.DETACH, this::detach),
                 Route.answering(SpaceOperations.DROP, this::drop),
                 Route.answering(SpaceOperations.ACKNOWLEDGE_DROPS, this::acknowledgeDrops),
+                Route.answering(SpaceOperations.MAKE_SNAPSHOT_OF_GUEST, this::makeSnapshotOfGuest),
                 Route.answering(SpaceOperations.EXTENTS, ctx -> spaces.extents(id(ctx))),
                 Route.answering(SpaceOperations.PAGE, ctx -> spaces.page(id(ctx), gpa(ctx.pathParam("gpa")))),
                 new Route(SpaceOperations.HEAT, this::heat));
@@ -108,6 +109,15 @@ final class SpaceRoutes {
     private Space makeClone(Context ctx) throws IOException {
         Space made = snapshots.makeClone(id(ctx), Requests.body(ctx, SpaceOperations.MAKE_CLONE, SHORT_BODY), key(ctx));
         RequestAudit.note(ctx, "space", made.name());
+        RequestAudit.note(ctx, "id", made.id());
+        return made;
+    }
+
+    private Space makeSnapshotOfGuest(Context ctx) throws IOException {
+        Space made = snapshots.makeOfGuest(
+                id(ctx), ctx.pathParam("node"), Requests.body(ctx, SpaceOperations.MAKE_SNAPSHOT_OF_GUEST, SHORT_BODY));
+        hosting.created(made);
+        RequestAudit.note(ctx, "snapshot", made.name());
         RequestAudit.note(ctx, "id", made.id());
         return made;
     }

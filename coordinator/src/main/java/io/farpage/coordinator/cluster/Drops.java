@@ -132,7 +132,8 @@ public final class Drops {
         }
     }
 
-    private static List<ExtentCommand> endAll(Extent extent) {
+    /** Ends what joins an extent, and gives the frames of dropped homes back. */
+    static List<ExtentCommand> endAll(Extent extent) {
         Stream<ExtentCommand> drop = extent.joining().stream().map(ExtentCommand.Drop::new);
         return Stream.concat(drop, Stream.of(ExtentCommand.GiveBack.ALL)).toList();
     }

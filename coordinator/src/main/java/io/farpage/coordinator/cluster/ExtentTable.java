@@ -96,6 +96,16 @@ final class ExtentTable {
         }
     }
 
+    /**
+     * Gives the homes of a space to a snapshot, with the pages that they have. The space has the same extents, without
+     * homes. No node writes to the homes, none joins, and none was dropped.
+     */
+    void handOver(Space from, Space snapshot) {
+        List<Extent> homes = of(from);
+        change(from, extent -> extent.isAllocated() ? List.of(new ExtentCommand.HandOver()) : List.of());
+        create(snapshot, homes);
+    }
+
     private static Change row(String space, Extent extent, Optional<String> row) {
         return new Change(Table.EXTENTS, Keys.extent(space, extent), row);
     }

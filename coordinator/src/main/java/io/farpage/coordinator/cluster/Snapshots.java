@@ -10,10 +10,13 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Presence;
+import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -31,8 +34,13 @@ public final class Snapshots {
     /** Snapshots that the pages of a clone may be in. */
     static final int MOST_LAYERS = 8;
 
+    /** Guests' snapshots whose attempts are remembered. */
+    private static final int REMEMBERED = 1024;
+
     private final Ledger ledger;
     private final Time time;
+    /** The last attempt by key. Within a change of the ledger only. */
+    private final Map<String, Integer> attempts = new LinkedHashMap<>();
 
     /** Works on a ledger. */
     public Snapshots(Ledger ledger, Time time) {
@@ -63,6 +71,70 @@ public final class Snapshots {
             draft.emit(EventKind.SNAPSHOT_MADE, Optional.empty(), made);
             return made;
         });
+    }
+
+    /**
+     * Makes a snapshot of the pages that the homes of a space have while its guest runs. The snapshot, a new space, has
+     * the homes from now on. The guest's space is a clone of it, without room. While the snapshot of an earlier request
+     * with the same key exists, a repeat of that request changes nothing.
+     *
+     * @throws ProblemException also if a later attempt came before: the node has learned from that one's answer that
+     *     there is no snapshot, and may write to the homes
+     */
+    public Space makeOfGuest(String idOrName, String node, SnapshotRequest request) {
+        return ledger.change(draft -> {
+            checkAttempt(request);
+            Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
+            Creation creation = new Creation(
+                    request.key(), Digest.of(Json.STRICT.writeValueAsBytes(List.of(space.id(), request.name()))));
+            Optional<Space> earlier = Spaces.madeBefore(draft, creation);
+            if (earlier.isPresent()) {
+                return earlier.get();
+            }
+            checkHasPages(draft, space);
+            checkWhole(space);
+            checkLayers(draft, space);
+            Spaces.checkName(draft, request.name());
+            Bounds.checkNewSpace(draft, draft.extents.of(space).size());
+            long id = draft.newId();
+            Bounds.checkAllowed(draft, id, space.nodes().map(List::size).orElse(0));
+            Bounds.checkAttachment(draft, Optional.empty());
+            Space made = space.asSnapshot(id, request.name(), time.now(), request.presence())
+                    .withCreation(Optional.of(creation));
+            draft.spaces.put(Keys.id(id), made);
+            draft.extents.change(space, Drops::endAll);
+            draft.extents.handOver(space, made);
+            draft.spaces.put(Keys.id(space.id()), space.withThin().withBase(id).withoutMark());
+            draft.attachments.put(
+                    Keys.attachment(id, node),
+                    new Attachment(id, node, request.incarnation(), AttachMode.SHARED, Attachments.newId(draft)));
+            draft.emit(EventKind.SPACE_CREATED, Optional.empty(), made);
+            draft.emit(EventKind.SNAPSHOT_MADE, Optional.empty(), made);
+            return made;
+        });
+    }
+
+    private void checkAttempt(SnapshotRequest request) {
+        int last = attempts.getOrDefault(request.key(), 0);
+        if (request.attempt() < last) {
+            throw ProblemException.conflict(
+                    "late-attempt",
+                    "attempt %d for snapshot '%s' came after attempt %d"
+                            .formatted(request.attempt(), request.name(), last));
+        }
+        attempts.put(request.key(), request.attempt());
+        if (attempts.size() > REMEMBERED) {
+            attempts.remove(attempts.keySet().iterator().next());
+        }
+    }
+
+    private static void checkHasPages(Draft draft, Space space) {
+        if (space.deleting()) {
+            throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
+        }
+        if (draft.extents.of(space).isEmpty()) {
+            throw refused(space, "no-extents", "is a clone whose guest's pages are in its memory alone");
+        }
     }
 
     private static void checkWhole(Space space) {
@@ -117,7 +189,8 @@ public final class Snapshots {
                             + attached.stream()
                                     .map(each -> "'%s' (%s)".formatted(each.node(), each.mode()))
                                     .collect(Collectors.joining(", "))
-                            + "; end its guest, or wait some seconds after its last page was read or written");
+                            + "; end its guest, or wait some seconds after its last page was read or written; of a"
+                            + " guest that runs: page-agent snapshot");
         }
     }
 

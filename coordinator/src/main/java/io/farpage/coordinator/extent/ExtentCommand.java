@@ -73,6 +73,12 @@ public sealed interface ExtentCommand {
         public static final GiveBack ALL = new GiveBack(Long.MAX_VALUE);
     }
 
+    /**
+     * The homes are those of an extent of a snapshot from now on, and this one has none: its pages are read there. Only
+     * where no page is lost, no home joins and no frames were dropped.
+     */
+    record HandOver() implements ExtentCommand {}
+
     /** The memory of a pool is gone, and with it a home, what joins, or frames that were dropped. */
     record Lose(String node, Incarnation pool) implements ExtentCommand {
         boolean isOf(ExtentHome place) {

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
  * of every extent that commands have made of one of a new space:
  *
  * <ul>
- *   <li>it has a home at all times between its allocation and its deallocation, and is lost only when the memory of its
- *       last home is gone;
+ *   <li>it has a home at all times between its allocation and its deallocation, or until its homes become those of a
+ *       snapshot, and is lost only when the memory of its last home is gone;
  *   <li>its homes are only pools that were allocated with zeros, or that have pulled all pages, of the homes before or
  *       of a snapshot;
  *   <li>it keeps the frames of a pool that is a home no longer, until no WRITE to them can be under way;
@@ -59,7 +59,7 @@ public final class ExtentLife {
 
     private static boolean isAllocation(Extent before, ExtentCommand command) {
         return switch (command) {
-            case ExtentCommand.Allocate _, ExtentCommand.Deallocate _ -> true;
+            case ExtentCommand.Allocate _, ExtentCommand.Deallocate _, ExtentCommand.HandOver _ -> true;
             case ExtentCommand.Promote _ -> !before.isAllocated();
             default -> false;
         };
@@ -99,6 +99,16 @@ public final class ExtentLife {
                 yield without(extent, drop.home(), dropped(extent, List.of(drop.home())));
             }
             case ExtentCommand.GiveBack back -> giveBack(extent, former -> former.epoch() <= back.epoch());
+            case ExtentCommand.HandOver _ -> {
+                require(
+                        extent.isAllocated()
+                                && extent.state() == ExtentState.OK
+                                && extent.joining().isEmpty()
+                                && extent.droppedHomes().isEmpty(),
+                        extent,
+                        command);
+                yield next(extent, List.of(), List.of(), Optional.empty(), Optional.empty());
+            }
             case ExtentCommand.Lose lose -> lose(extent, lose);
         };
     }

@@ -57,6 +57,7 @@ class ExtentLifeTest {
         all.add(new ExtentCommand.Allocate(List.of()));
         all.add(new ExtentCommand.Allocate(NODES.subList(0, 2)));
         all.add(new ExtentCommand.Deallocate());
+        all.add(new ExtentCommand.HandOver());
         all.add(new ExtentCommand.AllowPull());
         all.add(new ExtentCommand.FinishPull());
         all.add(new ExtentCommand.Promote(List.of()));
@@ -96,6 +97,10 @@ class ExtentLifeTest {
                         && pull.isEmpty()
                         && !nodes(extent.places()).contains(fill.home().node());
             case ExtentCommand.Deallocate _ -> !extent.homes().isEmpty() && extent.state() != ExtentState.LOST;
+            case ExtentCommand.HandOver _ ->
+                extent.places().toList().equals(extent.homes())
+                        && !extent.homes().isEmpty()
+                        && extent.state() != ExtentState.LOST;
             case ExtentCommand.GiveBack _, ExtentCommand.Lose _ -> true;
         };
     }
@@ -137,6 +142,7 @@ class ExtentLifeTest {
         String step = "%s, %s, %s".formatted(before, command, after);
         assertEquals(
                 command instanceof ExtentCommand.Deallocate
+                        || command instanceof ExtentCommand.HandOver
                         || (before.homes().isEmpty()
                                 && !(command instanceof ExtentCommand.Allocate)
                                 && !(command instanceof ExtentCommand.Promote)),
@@ -156,8 +162,9 @@ class ExtentLifeTest {
                                     && before.pull().equals(Optional.of(PullState.DONE))),
                     step);
         }
-        // Frames that a WRITE may be under way to stay reserved.
+        // Frames that a WRITE may be under way to stay reserved. Those that are handed over are a snapshot's.
         before.places()
+                .filter(_ -> !(command instanceof ExtentCommand.HandOver))
                 .filter(place -> after.places().noneMatch(place::equals))
                 .forEach(gone -> assertTrue(
                         command instanceof ExtentCommand.Lose lose

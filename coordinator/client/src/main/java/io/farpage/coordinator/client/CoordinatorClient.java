@@ -34,6 +34,7 @@ import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Repair;
+import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -393,6 +394,14 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Gives room of a thin space back whose pages are all zeros. Answers the extents as they are then. */
     public SpaceExtents deallocate(String idOrName, String node, WriterRequest request) throws CoordinatorException {
         return transport.call(SpaceOperations.DEALLOCATE.at(idOrName, node), request);
+    }
+
+    /**
+     * Makes a snapshot of the pages that the homes of a running guest's space have. The space is a clone of it from
+     * then on.
+     */
+    public Space makeSnapshot(String idOrName, String node, SnapshotRequest request) throws CoordinatorException {
+        return transport.call(SpaceOperations.MAKE_SNAPSHOT_OF_GUEST.at(idOrName, node), request);
     }
 
     /** Where the pages of a space live, if there is such a space. */

@@ -163,6 +163,31 @@ public record Space(
         return withPresence(presence.map(map -> map.withMark(Optional.empty())));
     }
 
+    /**
+     * A snapshot with the pages that its homes have.
+     *
+     * @param mark of the map of these pages; empty if there is none
+     */
+    public Space asSnapshot(long otherId, String otherName, Instant since, Optional<String> mark) {
+        return new Space(
+                otherId,
+                otherName,
+                sizeBytes,
+                pageSize,
+                ExtentState.OK,
+                since,
+                false,
+                Optional.empty(),
+                Optional.empty(),
+                nodes,
+                replicas,
+                Optional.empty(),
+                presence.map(map -> map.withMark(mark)),
+                Optional.of(since),
+                base,
+                thin);
+    }
+
     /** The same, read-only from a time on. */
     public Space withSnapshot(Instant since) {
         return with(same -> same.snapshot = Optional.of(since));

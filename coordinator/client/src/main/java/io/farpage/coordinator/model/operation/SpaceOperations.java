@@ -18,6 +18,7 @@ import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.Repair;
+import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -128,6 +129,14 @@ public final class SpaceOperations {
                     ATTACHMENT + "/deallocations", ATTACHED_NODE, "space.deallocate")
             .json(WriterRequest.class, SpaceExtents.class)
             .summary("All pages of extents of a thin space are zeros: their room is given back");
+
+    /** From now on the space is a clone of the snapshot. */
+    public static final Operation<SnapshotRequest, Space> MAKE_SNAPSHOT_OF_GUEST = post(
+                    ATTACHMENT + "/snapshot", ATTACHED_NODE, "space.snapshot")
+            .json(SnapshotRequest.class, Space.class)
+            .withStatus(201)
+            .summary("Make a snapshot of the pages that the homes of a running guest's space have; the space is a clone"
+                    + " of it from then on");
 
     public static final Operation<WriterRequest, SpaceExtents> PROMOTE = post(
                     ATTACHMENT + "/promotions", ATTACHED_NODE, "space.promote")

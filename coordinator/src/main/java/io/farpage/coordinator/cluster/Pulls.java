@@ -19,7 +19,8 @@ import java.util.stream.Stream;
 /**
  * How homes that join extents get the pages: they pull them from the other homes. While no node is attached to the
  * space, no agent writes them, and an attachment ends all pulls of its space in the change that records it, so no WRITE
- * is missed by a home that is promoted. While a node is attached, a pull begins when that node notes the pages that it
+ * is missed by a home that is promoted. The pages of a snapshot never change, also while nodes read it. While a node
+ * is attached to another space, a pull begins when that node notes the pages that it
  * writes; it copies these after the pull, and only then asks for the promotion.
  */
 final class Pulls {
@@ -38,6 +39,11 @@ final class Pulls {
     /** Whether no node can write to a space, or is being cut off from it. */
     static boolean isUnattended(Draft draft, Space space) {
         return !space.deleting() && draft.attachedTo(space).isEmpty();
+    }
+
+    /** Whether no node writes to a space: none can, or it is a snapshot, which is read. */
+    static boolean isUnwritten(Draft draft, Space space) {
+        return isUnattended(draft, space) || (space.snapshot().isPresent() && !space.deleting());
     }
 
     /** All pulls of a space that are under way. */

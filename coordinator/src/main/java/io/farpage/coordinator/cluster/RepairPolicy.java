@@ -72,12 +72,12 @@ final class RepairPolicy {
      */
     Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
         Optional<Attachment> writer = writer(view, space);
-        boolean unattended = Pulls.isUnattended(view, space);
-        if (!unattended && writer.isEmpty()) {
+        boolean isUnwritten = Pulls.isUnwritten(view, space);
+        if (!isUnwritten && writer.isEmpty()) {
             return Optional.empty();
         }
         // A pull under a guest begins when the guest's agent notes what it writes.
-        PullState begins = unattended ? PullState.RUNNING : PullState.AWAITED;
+        PullState begins = isUnwritten ? PullState.RUNNING : PullState.AWAITED;
         List<Extent> before = view.extents.of(space);
         int left = JOINING_AT_ONCE
                 - (int) before.stream()
@@ -199,10 +199,16 @@ final class RepairPolicy {
 
     /**
      * The homes that stay, and those on nodes that have failed and may be back soon: the homes that an extent has
-     * beside one that joins.
+     * beside one that joins. While a snapshot is read, nodes that are drained and moves wait: what the readers know of
+     * is not given back.
      */
     private List<ExtentHome> beside(Draft draft, Space space, Extent extent) {
-        List<ExtentHome> staying = staying(draft, space, extent);
+        boolean isRead = Pulls.isUnwritten(draft, space) && !Pulls.isUnattended(draft, space);
+        List<ExtentHome> staying = isRead
+                ? extent.homes().stream()
+                        .filter(home -> !draft.isFailed(home.node()))
+                        .toList()
+                : staying(draft, space, extent);
         return extent.homes().stream()
                 .filter(home -> staying.contains(home) || absences.isWithinGrace(draft, home))
                 .toList();

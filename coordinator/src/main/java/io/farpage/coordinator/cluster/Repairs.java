@@ -23,7 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or
  * have failed. {@link RepairPolicy} chooses a home that joins, which pulls the pages ({@link Pulls}). The attached
  * node, the only writer, then copies what it has written meanwhile and asks for the promotion, a compare-and-swap on
- * the extent's epoch; where no node is attached, the end of the pull is the promotion. If a home joins in place of one
+ * the extent's epoch; where no node writes, the end of the pull is the promotion. If a home joins in place of one
  * that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space
  * asks for. {@link Moves} are the same for single extents. A pass is planned on a state that does not change, while
  * other changes are made, and only what still fits is changed. Thread-safe.
@@ -160,7 +160,7 @@ public final class Repairs {
         return draft.spaces.find(Keys.id(space.id())).filter(space::equals).isPresent()
                 && draft.extents.of(space).equals(plan.before())
                 && (plan.writer().isEmpty()
-                        ? Pulls.isUnattended(draft, space)
+                        ? Pulls.isUnwritten(draft, space)
                         : RepairPolicy.writer(draft, space).equals(plan.writer()))
                 && plan.places().entrySet().stream()
                         .allMatch(place -> FreeSpace.isFree(draft, place.getKey(), place.getValue()));
@@ -190,7 +190,7 @@ public final class Repairs {
     }
 
     /**
-     * A node that joins an extent has pulled all pages; or it gives up and is dropped. If no node is attached, its pool
+     * A node that joins an extent has pulled all pages; or it gives up and is dropped. If no node writes, its pool
      * is a home from now on, and the frames of homes that it replaces stay as they are until {@link #settled}.
      * Otherwise the attached node copies what it has written meanwhile.
      *
@@ -205,7 +205,7 @@ public final class Repairs {
             // No node writes to an extent that is filled with the pages of a snapshot.
             boolean isFilled = !draft.extents.require(space, report.extent()).isAllocated();
             draft.extents.change(space, List.of(report.extent()), extent -> isPulled ? finish(extent) : drop(extent));
-            boolean isHome = isPulled && (isFilled || Pulls.isUnattended(draft, space));
+            boolean isHome = isPulled && (isFilled || Pulls.isUnwritten(draft, space));
             if (isHome) {
                 promote(draft, space, List.of(report.extent()));
             }

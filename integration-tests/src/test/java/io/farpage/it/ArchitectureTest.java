@@ -211,6 +211,7 @@ class ArchitectureTest {
         Set<String> shown = Set.of(
                 "CopyProgress",
                 "FaultTrace",
+                "FreezeStatus",
                 "GuestRegion",
                 "Heat",
                 "KeptTable",

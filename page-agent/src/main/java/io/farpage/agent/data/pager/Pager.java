@@ -2,6 +2,8 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.pager.evict.Evictor;
 import io.farpage.agent.data.pager.evict.Flush;
+import io.farpage.agent.data.pager.evict.Freeze;
+import io.farpage.agent.data.pager.evict.FreezeStatus;
 import io.farpage.agent.data.pager.evict.PageOut;
 import io.farpage.agent.data.pager.evict.WriteBack;
 import io.farpage.agent.data.pager.fault.Arrivals;
@@ -69,6 +71,7 @@ public final class Pager implements DutyCycle {
     private final @Nullable Evictor evictor;
     private final @Nullable PageOut pageOut;
     private final @Nullable Flush flush;
+    private final @Nullable Freeze freeze;
     private final Ending ending;
     private final Arrivals arrivals;
     private final Replay replay;
@@ -126,11 +129,13 @@ public final class Pager implements DutyCycle {
         if (file == null) {
             evictor = null;
             pageOut = null;
+            freeze = null;
             flush = null;
         } else {
             WriteBack writeBack = new WriteBack(memory, file);
             pageOut = new PageOut(memory, writeBack, residency, arrivals.lost());
             evictor = new Evictor(memory, pageOut, residency);
+            freeze = new Freeze(memory, pageOut, writeBack, residency);
             flush = new Flush(memory, writeBack);
         }
         ending = new Ending(memory, flush);
@@ -181,6 +186,48 @@ public final class Pager implements DutyCycle {
     /** Whether the guest is parked. Any thread. */
     public boolean isParked() {
         return residency.parking().isParked();
+    }
+
+    /**
+     * Begins to bring the homes to hold all pages as they are now, for a snapshot. The VMM is paused until the state is
+     * no longer {@link FreezeStatus.State#FREEZING}. The shard's thread only.
+     *
+     * @return why that is not possible; null if it has begun
+     */
+    public @Nullable String freeze() {
+        if (done || broken != null || ending.hasBegun()) {
+            return "its guest has ended";
+        }
+        if (freeze == null) {
+            return Freeze.NOT_EVICTABLE;
+        }
+        return children.isEmpty() ? freeze.begin() : "processes that the VMM has forked share its memory";
+    }
+
+    /** How far the snapshot is. Any thread. */
+    public FreezeStatus frozen() {
+        return freeze == null ? FreezeStatus.OFF : freeze.status();
+    }
+
+    /** The snapshot is not made, unless it is being handed over. The shard's thread only. */
+    public void failFreeze(String why) {
+        if (freeze != null) {
+            freeze.fail(why);
+        }
+    }
+
+    /** As {@link Freeze#handOver}. */
+    public boolean handOver() {
+        return freeze != null && !done && broken == null && freeze.handOver();
+    }
+
+    /** The snapshot is made, and the map of the space says so; or it is given up. The shard's thread only. */
+    public void thaw() {
+        if (freeze != null && freeze.isOn()) {
+            homes.refresh();
+            freeze.end();
+            losses.restart();
+        }
     }
 
     /** Pages that may be resident while the guest is not parked. Any thread. */
@@ -238,7 +285,9 @@ public final class Pager implements DutyCycle {
      */
     public Set<Long> withdraw(Map<Long, Long> epochs) {
         homes.refresh();
-        return ending.hasBegun() || !children.isEmpty() ? epochs.keySet() : unallocated.withdraw(epochs);
+        boolean isBusy =
+                ending.hasBegun() || !children.isEmpty() || context.frozen().isActive();
+        return isBusy ? epochs.keySet() : unallocated.withdraw(epochs);
     }
 
     /** Writes to the homes of extents again whose room was not given back. The shard's thread only. */
@@ -268,6 +317,15 @@ public final class Pager implements DutyCycle {
      */
     public void describe(PresenceMap map, int first) {
         table.describe(map, first);
+    }
+
+    /**
+     * As {@link #describe(PresenceMap, int)}, of some pages, while the guest runs. The shard's thread only.
+     *
+     * @param from the first of its pages to describe
+     */
+    public void describe(PresenceMap map, int first, int from, int count) {
+        table.describe(map, first, from, Math.min(from + count, table.pages()));
     }
 
     /** Counters and latencies. Any thread. */
@@ -325,6 +383,7 @@ public final class Pager implements DutyCycle {
                         || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
+                        || (freeze != null && freeze.isBusy())
                         || unallocated.isBusy()
                         || repair.isBusy()
                         || (ending.hasBegun() && children.isEmpty() && ending.isBusy()));
@@ -332,7 +391,9 @@ public final class Pager implements DutyCycle {
 
     @Override
     public boolean waitsForTime() {
-        return !done && broken == null && (repair.waitsForTime() || unallocated.waitsForTime());
+        return !done
+                && broken == null
+                && (repair.waitsForTime() || unallocated.waitsForTime() || (freeze != null && freeze.waitsForTime()));
     }
 
     @Override
@@ -362,7 +423,7 @@ public final class Pager implements DutyCycle {
         // Before homes are judged: what has completed is not under way.
         work += handleCompletions();
         if (homes.isMirrored() || mirrors.isUnsettled()) {
-            work += mirrors.doWork() + repair.doWork();
+            work += mirrors.doWork() + (freeze != null && freeze.isSaved() ? 0 : repair.doWork());
         }
         work += arrivals.install();
         if (!memory.isGone() && (work > 0 || spinning || !emptied)) {
@@ -389,7 +450,13 @@ public final class Pager implements DutyCycle {
         if (pageOut != null && (ending.hasBegun() || children.share())) {
             pageOut.abandon();
         }
-        work += unallocated.doWork(ending.hasBegun());
+        if (freeze != null && freeze.isOn()) {
+            work += freezeSome(freeze);
+            if (freeze.isHandingOver() && ending.hasBegun()) {
+                return work;
+            }
+        }
+        work += unallocated.doWork(ending.hasBegun() || context.frozen().isActive());
         if (ending.hasBegun()) {
             return work + endSome();
         }
@@ -408,6 +475,13 @@ public final class Pager implements DutyCycle {
             peakResident = resident;
         }
         return work;
+    }
+
+    private int freezeSome(Freeze one) {
+        if (ending.hasBegun()) {
+            one.fail("its guest has ended");
+        }
+        return one.doWork();
     }
 
     @Override
@@ -475,6 +549,8 @@ public final class Pager implements DutyCycle {
                 owner.completed(transfer, status);
             } else if (transfer.kind() == Transfer.Kind.COPY_READ || transfer.kind() == Transfer.Kind.COPY_WRITE) {
                 repair.completed(transfer, status);
+            } else if (freeze != null && isOfSnapshot(transfer)) {
+                freeze.written(transfer, status);
             } else if (ending.hasBegun() && flush != null) {
                 flush.written(transfer, status);
             } else if (pageOut != null) {
@@ -482,6 +558,10 @@ public final class Pager implements DutyCycle {
             }
         }
         return work;
+    }
+
+    private static boolean isOfSnapshot(Transfer transfer) {
+        return transfer.kind() == Transfer.Kind.SNAPSHOT || transfer.kind() == Transfer.Kind.SNAPSHOT_OF_ZEROS;
     }
 
     /**

@@ -76,6 +76,11 @@ public final class PagerParts implements AutoCloseable {
         return memory(kernel, new EmptyFile(), true, layout, table, map(table.pages(), pageBytes, "b"));
     }
 
+    /** The VMM's address space, of a file. */
+    public AddressSpace memory(PageFaults kernel, GuestFile file, GuestLayout layout, PageTable table, SpaceMap map) {
+        return memory(kernel, file, false, layout, table, map);
+    }
+
     private AddressSpace memory(
             PageFaults kernel,
             @Nullable GuestFile file,

@@ -5,6 +5,7 @@ import io.farpage.agent.data.pager.home.Homes;
 import io.farpage.agent.data.pager.home.RemoteHomes;
 import io.farpage.agent.data.pager.home.WrittenHomes;
 import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.memory.FrozenPages;
 import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.PageTable;
@@ -33,6 +34,7 @@ final class ClockHand {
     private final RemoteHomes remotes;
     private final WrittenHomes writtenHomes;
     private final Pins pins;
+    private final FrozenPages frozen;
     private final int maxWriting;
 
     private int hand;
@@ -53,6 +55,7 @@ final class ClockHand {
         remotes = homes.remotes();
         writtenHomes = memory.context().writtenHomes();
         pins = memory.context().pins();
+        frozen = memory.context().frozen();
     }
 
     /** A duty cycle begins. */
@@ -125,7 +128,7 @@ final class ClockHand {
                 examinedPages += EXAMINED_FOR_LAYOUT;
                 int extent = homes.extent(page);
                 int state = table.state(page);
-                if (homes.isOnlyCopy(extent, state == PageTable.CLEAN)) {
+                if (isOnlyCopy(extent, state)) {
                     table.strand(page);
                     pass(1);
                 } else if (mayEvict(extent, state)) {
@@ -140,6 +143,11 @@ final class ClockHand {
             }
         }
         return NO_VICTIM;
+    }
+
+    /** Whether a page stays in the guest's memory: no home takes it, or none may while a snapshot is made. */
+    private boolean isOnlyCopy(int extent, int state) {
+        return homes.isOnlyCopy(extent, state == PageTable.CLEAN) || (state == PageTable.DIRTY && frozen.isActive());
     }
 
     private void pass(int pages) {

@@ -61,6 +61,11 @@ public final class PageOut {
         maxWriting = 2 * context.staging().share();
     }
 
+    /** Whether nothing waits to be written home, or is under way. */
+    boolean isIdle() {
+        return writing == 0 && waiting.isEmpty();
+    }
+
     /** The most pages that {@link #begin} evicts at once. */
     int maxRun() {
         return writeBack.maxRun();

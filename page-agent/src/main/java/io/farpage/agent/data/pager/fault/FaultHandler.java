@@ -3,6 +3,7 @@ package io.farpage.agent.data.pager.fault;
 import io.farpage.agent.data.pager.home.Homes;
 import io.farpage.agent.data.pager.memory.AddressSpace;
 import io.farpage.agent.data.pager.memory.FaultQueue;
+import io.farpage.agent.data.pager.memory.FrozenPages;
 import io.farpage.agent.data.pager.memory.Heat;
 import io.farpage.agent.data.pager.memory.Installer;
 import io.farpage.agent.data.pager.memory.KernelMessages;
@@ -39,6 +40,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
     private final ReadaheadPredictor readPredictor;
     private final ReadaheadPredictor writePredictor;
     private final WaitingFaults queue;
+    private final FrozenPages frozen;
     /** Wakes the threads that wait for a page, so that they fault again. */
     private final IntConsumer faultAgain;
 
@@ -61,6 +63,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
         staging = context.staging();
         counters = context.counters();
         heat = context.heat();
+        frozen = context.frozen();
         clock = context.clock();
         faultAgain = page -> {
             table.clear(page, PageTable.QUEUED);
@@ -97,6 +100,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
      */
     @Override
     public void removed(int first, int count) {
+        frozen.change(first, count, "was given up by the guest");
         queue.removeRange(first, count, faultAgain);
         homes.suspects().remove(first, count);
         if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
@@ -108,11 +112,13 @@ public final class FaultHandler implements KernelMessages.Receiver {
 
     @Override
     public void removedPart(int page) {
+        frozen.change(page, 1, "was given up in part by the guest");
         table.removePart(page, clock.getAsLong());
     }
 
     @Override
     public void forked(int descriptor) {
+        frozen.fail("the VMM has forked");
         children.forked(descriptor, memory, this);
     }
 
@@ -151,6 +157,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
 
     @Override
     public void minor(int page, long seenAt) {
+        frozen.change(page, 1, "was unmapped by the VMM");
         boolean fetching = table.state(page) == PageTable.FETCHING;
         int mapped = installer.map(page);
         if (mapped == Installer.ABSENT) {
@@ -283,8 +290,15 @@ public final class FaultHandler implements KernelMessages.Receiver {
         return installed;
     }
 
-    /** Makes a clean page writable, and the pages predicted to be written next. False if that must be retried. */
+    /**
+     * Makes a page writable, and the pages predicted to be written next. False if that must be retried, such as when a
+     * snapshot needs the page first.
+     */
     private boolean allowWrites(int page) {
+        if (frozen.holds(page)) {
+            frozen.want(page);
+            return false;
+        }
         int foreseen = writePredictor.fault(page);
         int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
         int run = 1;
@@ -337,7 +351,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
     /** Whether a page may become writable together with another one: no write-back of it is under way. */
     private boolean mayBeWritten(int page) {
         int state = table.state(page);
-        return state == PageTable.CLEAN || state == PageTable.DIRTY;
+        return state == PageTable.CLEAN || (state == PageTable.DIRTY && !frozen.holds(page));
     }
 
     /**
@@ -346,6 +360,9 @@ public final class FaultHandler implements KernelMessages.Receiver {
      */
     private void present(int page) {
         counters.repeated().add(1);
+        if (frozen.holds(page) && !memory.isInFile(page)) {
+            frozen.change(page, 1, "was removed by the VMM");
+        }
         if (installer.zero(page, 1) == 0) {
             await(page, false, clock.getAsLong());
         }

@@ -3,6 +3,7 @@ package io.farpage.agent.data.pager.memory;
 import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 
 /**
@@ -98,6 +99,22 @@ public final class AddressSpace {
         if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
             gone = true;
         }
+    }
+
+    /**
+     * Whether the memory file has a page that is mapped. A page that the VMM removes without an event, such as when it
+     * is killed meanwhile, reads as zeros and is not there.
+     */
+    public boolean isInFile(int page) {
+        GuestFile file = context.file();
+        long address = layout.addressOf(page);
+        if (file == null || address == GuestLayout.NONE) {
+            return false;
+        }
+        return layout.pageBytes() == GuestLayout.BASE_PAGE
+                ? file.firstPage(layout.offsetOf(page), GuestLayout.BASE_PAGE) == layout.offsetOf(page)
+                // hugetlbfs calls holes data. The kernel maps nothing where a page is mapped.
+                : uffd.continueAt(address, layout.pageBytes()) == -Errno.EEXIST;
     }
 
     /** Wakes the threads that wait for a page; they fault again if they still have to. */

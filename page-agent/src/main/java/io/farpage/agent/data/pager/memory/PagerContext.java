@@ -36,6 +36,7 @@ public final class PagerContext {
     private final Sealing sealing;
     private final PagerCounters counters = new PagerCounters();
     private final Heat heat;
+    private final FrozenPages frozen;
 
     public PagerContext(PagedGuest guest, PagerBacking backing, PagerOptions options, LongSupplier clock) {
         this.options = options;
@@ -53,6 +54,12 @@ public final class PagerContext {
         sealing = new Sealing(guest.seal(), staging);
         transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, silence);
         heat = new Heat(pages(), clock);
+        frozen = new FrozenPages(pages());
+    }
+
+    /** The pages that a snapshot needs as they were. */
+    public FrozenPages frozen() {
+        return frozen;
     }
 
     /** Name of the space, for messages. */

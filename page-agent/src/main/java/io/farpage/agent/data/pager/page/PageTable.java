@@ -544,7 +544,12 @@ public final class PageTable {
      * @param first page of the map that is this table's first
      */
     public void describe(PresenceMap map, int first) {
-        for (int page = 0; page < pages; page++) {
+        describe(map, first, 0, pages);
+    }
+
+    /** As {@link #describe(PresenceMap, int)}, of the pages from {@code from} to before {@code end}. */
+    public void describe(PresenceMap map, int first, int from, int end) {
+        for (int page = from; page < end; page++) {
             int entry = Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
             boolean isWanted = (entry & RESIDENT) != 0 || wanted(entry) != 0;
             boolean isPresent = (entry & HAS_REMOTE_COPY) != 0;

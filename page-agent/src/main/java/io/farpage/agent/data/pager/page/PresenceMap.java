@@ -97,6 +97,11 @@ public final class PresenceMap {
         return same;
     }
 
+    /** Another map with the same entries. */
+    public PresenceMap copy() {
+        return new PresenceMap(pages, entries.clone());
+    }
+
     /** The entries of {@code count} pages from {@code first} on, as a map that counts from there. */
     public PresenceMap slice(int first, int count) {
         if (count == pages) {

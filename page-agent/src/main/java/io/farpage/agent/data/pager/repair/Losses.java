@@ -46,6 +46,11 @@ public final class Losses {
         pausedUntil = clock.getAsLong();
     }
 
+    /** Has all pages examined that are marked: some may be evicted again. */
+    public void restart() {
+        version = homes.version() - 1;
+    }
+
     /** Runs a duty cycle. Returns how many pages were examined. */
     public int doWork() {
         if (version != homes.version()) {

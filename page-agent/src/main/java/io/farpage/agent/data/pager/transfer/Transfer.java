@@ -56,6 +56,10 @@ public final class Transfer {
         EVICTION_OF_ZEROS,
         /** A WRITE of the {@code Flush}. */
         FLUSH,
+        /** A WRITE of {@code Freeze}. */
+        SNAPSHOT,
+        /** A WRITE of {@code Freeze}, of pages that were zeros. */
+        SNAPSHOT_OF_ZEROS,
         /** A READ of pages that {@code Repair} copies. */
         COPY_READ,
         /** A WRITE of {@code Repair} to a home that joins. */

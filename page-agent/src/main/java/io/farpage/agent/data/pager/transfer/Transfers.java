@@ -50,6 +50,16 @@ public final class Transfers {
         return fetcher.inUse();
     }
 
+    /** Whether a WRITE is under way or has not ended. */
+    public boolean isAnyWrite() {
+        for (Transfer each : all) {
+            if (each.isInUse() && each.isWrite()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
      * Starts to read or to write a run of pages of one extent whose home is another node.
      *

@@ -271,6 +271,9 @@ final class Agent {
                 for (SimulatedHome home : world.fabric.homes()) {
                     home.succeed();
                 }
+                if (kill.first() == 1 && world.snapshot.canThaw(true)) {
+                    world.coordinator.handOver();
+                }
                 world.coordinator.passOn(kill);
                 world.coordinator.room().forget();
                 Kept left = Objects.requireNonNull(kept);
@@ -279,6 +282,7 @@ final class Agent {
                 refuse(table.adopt(regions(), setup.pageBytes(), world.kernel().memory(), left.written()));
                 boolean wasParked = pager().isParked();
                 begin(left.written(), PresenceMap.unknown(setup.pages()), table);
+                world.snapshot.forget();
                 if (wasParked) {
                     pager().park(parkedLimit);
                 }

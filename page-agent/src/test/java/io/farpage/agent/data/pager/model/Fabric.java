@@ -253,6 +253,15 @@ final class Fabric {
                 .forEach(home -> home.network().snapshot(page, version));
     }
 
+    /** The version that the snapshot of a clone has. */
+    long snapshot(int page) {
+        return homes.stream()
+                .filter(home -> home.has(page))
+                .mapToLong(home -> home.network().snapshot(page))
+                .findFirst()
+                .orElseThrow();
+    }
+
     /** The home of a page on another node gives its frame away. */
     void revoke(int page) {
         homes.stream()

@@ -46,5 +46,7 @@ enum Feature {
      * The space is a clone: as {@link #THIN}, but a page that has no room is read from the snapshot, which is at the
      * same homes, and its room is filled from there and never given back.
      */
-    CLONE
+    CLONE,
+    /** Snapshots are made of the guest while it runs. */
+    SNAPSHOT
 }

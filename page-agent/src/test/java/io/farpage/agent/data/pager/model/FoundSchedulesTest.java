@@ -53,6 +53,45 @@ final class FoundSchedulesTest {
                         + " B1/1 . . g1 . g1 g w0/2 ."));
     }
 
+    /** The VMM was killed while it gave up a page, without an event. A snapshot had zeros in place of the page. */
+    @Test
+    void shouldFailASnapshotWhenTheVmmIsKilledWhileItGivesUpAPage() {
+        Replay.run(
+                new Setup(4, 0, 2, 4, 1, 4, 6).with(Feature.LARGE_PAGES, Feature.SNAPSHOT),
+                World.LONG_NANOS,
+                Step.parse("w0/2 . . . g F . . . . b0/2 e"));
+    }
+
+    /** A page was frozen while an older version of it was being written home, and that WRITE failed. */
+    @Test
+    void shouldHavePagesOfTheMomentWhenAnEarlierWriteFails() {
+        Replay.run(
+                new Setup(7, 1, 1, 1, 1, 5, 2).with(Feature.KEPT, Feature.SNAPSHOT),
+                World.LONG_NANOS,
+                Step.parse("w0/3 F . . . . . . . i I . g . . . . . . . g d0/1 . . . . g K1 . . . . . . . . . . . u . ."
+                        + " . . c g w0/4 . . . . . . . i . I . . . . . . . . . . . . . F . f"));
+    }
+
+    /** A frozen page became writable with its neighbour, and counted as clean when its WRITE had ended. */
+    @Test
+    void shouldKeepWhatTheGuestStoresBesideAFrozenPage() {
+        Replay.run(
+                new Setup(34, 0, 5, 22, 4, 2, 16).with(Feature.MIRRORED, Feature.SNAPSHOT),
+                World.LONG_NANOS,
+                Step.parse("w2/17 . B3/13 . . . . . w0/5 w1/25 g3 D4/15 . . . . g3 g4 . g . . z0/21 w3/7 g1 . w1/13 g4"
+                        + " g4 w4/14 g2 b2/29 . . . g2 . g3 . . . . g z0/23 w3/23 F . . . . . . . . . . . . g1 g4 . ."
+                        + " . . . . . g1 w1/17"));
+    }
+
+    /** A device wrote to a frozen page after that had been copied. */
+    @Test
+    void shouldHavePagesOfTheMomentWhenADeviceWrites() {
+        Replay.run(
+                new Setup(27, 0, 5, 26, 4, 2, 16).with(Feature.MIRRORED, Feature.SNAPSHOT),
+                World.LONG_NANOS,
+                Step.parse("d1/12 . . . F g1 . . ."));
+    }
+
     /** A page was given up while it was written home, and its room was given back under the WRITE. */
     @Test
     void shouldKeepRoomWhileAPageIsWrittenThere() {

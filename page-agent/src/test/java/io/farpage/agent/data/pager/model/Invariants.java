@@ -31,7 +31,7 @@ final class Invariants {
     /** Whether, in this duty cycle, a home did not answer, so that pages of others may come beyond the limit. */
     private boolean besideSilentHome;
 
-    /** Whether pages came beyond the limit for which no home had room, and some of them are left. */
+    /** Whether pages came beyond the limit that no home took for a time, and some of them are left. */
     private boolean afterRefusal;
 
     /**
@@ -88,6 +88,7 @@ final class Invariants {
                 throw new AssertionError("page " + page + " was evicted although its home is lost");
             }
         }
+        world.snapshot.check();
         world.guest.eachMemory(this::check);
         if (!world.isPrivate()) {
             checkLimit();
@@ -136,7 +137,9 @@ final class Invariants {
         besideSilentHome |= world.isHomeSilentBesideOthers();
         int resident = resident();
         long most = Math.max(highestLimit, letIn);
-        afterRefusal = world.coordinator.room().isRoomless() || (afterRefusal && isAnyLetInLeft(resident));
+        afterRefusal = world.coordinator.room().isRoomless()
+                || world.snapshot.isOn()
+                || (afterRefusal && isAnyLetInLeft(resident));
         if (resident > most && !heldInCycle && !besideSilentHome && !afterRefusal && !world.guest.hasForked()) {
             throw new AssertionError(
                     resident + " pages are resident, above " + most + "; the limit is " + highestLimit);
@@ -200,6 +203,7 @@ final class Invariants {
                 && world.kernel().isAlive()
                 && !world.guest.hasForked()
                 && !world.pins.isLasting()
+                && !world.snapshot.isOn()
                 && !world.fabric.isAny(SimulatedHome::isJoining)
                 && !(world.setup.isThin() && world.coordinator.room().isAnyUnallocated())
                 && world.fabric.isEvery(SimulatedHome::answers);

@@ -88,6 +88,12 @@ final class PagingModelTest {
     }
 
     @ParameterizedTest
+    @EnumSource(names = {"CLONE", "THIN", "JOINING", "KEPT", "LARGE_PAGES"})
+    void shouldKeepEveryPageOfTheMomentOfASnapshot(Feature feature) {
+        run(random -> Setup.random(random, EnumSet.of(Feature.SNAPSHOT, feature)), anySeed(), RUNS, SHORT);
+    }
+
+    @ParameterizedTest
     @EnumSource(names = {"LARGE_PAGES", "TWO_HOMES"})
     void shouldServeEveryThreadWhenMemoryIsScarce(Feature feature) {
         run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), RUNS, SHORT);

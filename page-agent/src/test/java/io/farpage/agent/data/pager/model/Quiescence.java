@@ -49,6 +49,7 @@ final class Quiescence {
             world.fabric.homes().forEach(SimulatedHome::answer);
         }
         quiesce(this::isQuiet, World.LONG_NANOS, "a thread waits for ever");
+        quiesce(() -> !world.snapshot.isOn(), World.LONG_NANOS, "a snapshot is neither made nor given up");
         quiesce(
                 () -> isQuiet() && areLostPagesPoisoned(),
                 World.LONG_NANOS,
@@ -235,6 +236,7 @@ final class Quiescence {
                 world.coordinator.giveBack(page);
             }
         }
+        world.snapshot.quiesce();
         world.fabric.completeAll();
         runThreads();
         world.runCycle();
@@ -252,7 +254,7 @@ final class Quiescence {
      */
     void runThreads() {
         for (GuestThread thread : List.copyOf(world.threads)) {
-            if (World.canRun(thread)) {
+            if (World.canRun(thread) && Rules.allow(Step.of(Kind.RUN, thread.number), true, world)) {
                 world.guest.goOn(thread);
             }
         }

@@ -94,7 +94,7 @@ final class RandomSchedule implements Schedule {
 
     private Step kill(Setup setup) {
         if (!setup.isMirrored()) {
-            return Step.of(Kind.KILL);
+            return setup.has(Feature.SNAPSHOT) ? Step.of(Kind.KILL, random.nextInt(2)) : Step.of(Kind.KILL);
         }
         return new Step(
                 Kind.KILL, random.nextInt(2), random.nextInt(4) == 0 ? random.nextInt(1, setup.homes() + 1) : 0);
@@ -119,6 +119,7 @@ final class RandomSchedule implements Schedule {
         possible.removeIf(step -> (step.kind() == Kind.JOIN && !joins) || (step.kind() == Kind.PROMOTE && !promotes));
         world.pins.addSteps(possible);
         addAllocations(world, possible);
+        addSnapshots(world, possible);
         if (world.agent.kills() > 0) {
             world.fabric.addLinks(possible);
         }
@@ -133,6 +134,13 @@ final class RandomSchedule implements Schedule {
             addRarely(4, Step.of(Kind.GIVE_BACK, page), world, possible);
             addRarely(16, Step.of(Kind.REINSTATE, page), world, possible);
         }
+    }
+
+    private void addSnapshots(World world, List<Step> possible) {
+        addRarely(4, Step.of(Kind.FREEZE), world, possible);
+        addRarely(4, Step.of(Kind.HAND_OVER), world, possible);
+        addRarely(8, Step.of(Kind.THAW, 1), world, possible);
+        addRarely(64, Step.of(Kind.THAW), world, possible);
     }
 
     private void addRarely(int times, Step step, World world, List<Step> possible) {

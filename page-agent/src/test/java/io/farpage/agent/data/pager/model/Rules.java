@@ -13,6 +13,9 @@ final class Rules {
         Fabric fabric = world.fabric;
         Processes guest = world.guest;
         SimulatedKernel kernel = world.kernel();
+        if (world.snapshot.isPaused() && !isPossibleWhilePaused(step, world)) {
+            return false;
+        }
         int first = step.first();
         int second = step.second();
         if (setup.has(Feature.SCARCE_MEMORY) && keepsPages(step.kind())) {
@@ -78,7 +81,23 @@ final class Rules {
             case STARVE -> true;
             case SPLIT -> first > 0 && first < setup.pages();
             case RECLAIM -> first < setup.pages() && kernel.isMapped(first) && !setup.has(Feature.LARGE_PAGES);
+            // The shard executes these between duty cycles.
+            case FREEZE -> !inCycle && world.snapshot.canBegin();
+            case HAND_OVER -> !inCycle && world.snapshot.canHandOver();
+            case THAW -> !inCycle && world.snapshot.canThaw(first == 1);
             case END -> kernel.isAlive();
+        };
+    }
+
+    /** Processors stand still. Devices go on, and so does a call that the VMM was in. */
+    private static boolean isPossibleWhilePaused(Step step, World world) {
+        return switch (step.kind()) {
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, REMOVE_PART, REMOVE_ACROSS, FORK -> false;
+            case RUN ->
+                step.first() < world.threads.size()
+                        && (world.threads.get(step.first()).state != GuestThread.State.WOKEN
+                                || world.threads.get(step.first()).doing == Step.Kind.DIRECT);
+            default -> true;
         };
     }
 

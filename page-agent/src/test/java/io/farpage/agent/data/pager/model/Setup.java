@@ -94,6 +94,9 @@ record Setup(
                     && !features.contains(Feature.SEALED)) {
                 oneIn(4, random.nextBoolean() ? Feature.THIN : Feature.CLONE, random, features);
             }
+            if (!features.contains(Feature.PRIVATE) && !features.contains(Feature.SEALED)) {
+                oneIn(4, Feature.SNAPSHOT, random, features);
+            }
         }
         return random(random, features);
     }

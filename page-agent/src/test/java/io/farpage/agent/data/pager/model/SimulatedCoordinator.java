@@ -53,6 +53,12 @@ final class SimulatedCoordinator {
         map = room.map(map.revision() + 1);
     }
 
+    /** The homes of a clone are those of a snapshot from now on. */
+    void handOver() {
+        room.handOver(fabric);
+        map = room.map(map.revision() + 1);
+    }
+
     /** What the pager asks the control plane for. */
     Mirroring mirroring() {
         return mirroring;

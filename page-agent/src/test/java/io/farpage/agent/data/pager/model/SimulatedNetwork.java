@@ -127,6 +127,11 @@ final class SimulatedNetwork extends PolledQueue {
         home[pages + page] = version;
     }
 
+    /** The version of a page of the snapshot. */
+    long snapshot(int page) {
+        return home[pages + page];
+    }
+
     /** Copies a page from the snapshot to the space. */
     void fill(int page) {
         home[page] = home[pages + page];

@@ -108,6 +108,19 @@ final class SimulatedRoom {
         fabric.revoke(page);
     }
 
+    /** The room of all pages is a snapshot's from now on. */
+    void handOver(Fabric fabric) {
+        for (int page = 0; page < allocated.length; page++) {
+            wanted[page] = false;
+            if (allocated[page]) {
+                fabric.snapshot(page, fabric.contents(page)[0]);
+                allocated[page] = false;
+                epochs[page]++;
+                fabric.revoke(page);
+            }
+        }
+    }
+
     /** The coordinator has refused to give the room of a page back. */
     void reinstate(int page, Pager pager) {
         withdrawn[page] = false;

@@ -115,11 +115,18 @@ record Step(Kind kind, int first, int second) {
         GIVE_BACK('R'),
         /** The coordinator refuses that, and the agent writes there again. */
         REINSTATE('Q'),
+        /** A snapshot begins: the VMM is paused until its pages are frozen. */
+        FREEZE('F'),
+        /** All pages of the snapshot are at the homes: nothing is written there from now on. */
+        HAND_OVER('H'),
+        /** The snapshot ends. First 1: it is made, and the guest's space is a clone of it; 0: it is not. */
+        THAW('U'),
         /** The VMM is killed. */
         END('e'),
         /**
-         * The agent is killed, and another one adopts what it has left. First 1: a promotion that the agent has asked
-         * for is carried out before. Second: a home, counted from 1, is dropped meanwhile, since its lease has run out.
+         * The agent is killed, and another one adopts what it has left. First 1: a promotion or a snapshot that the
+         * agent has asked for is carried out before. Second: a home, counted from 1, is dropped meanwhile, since its
+         * lease has run out.
          */
         KILL('K'),
         /** Transfers under way end, the guest ends, and another one begins with the same pages. */

@@ -35,6 +35,7 @@ final class World {
     final SimulatedCoordinator coordinator;
     final Agent agent;
     final SimulatedPins pins;
+    final SimulatedSnapshot snapshot = new SimulatedSnapshot(this);
     final @Nullable SimulatedSeal seal;
     List<GuestThread> threads;
     Processes guest;
@@ -218,6 +219,9 @@ final class World {
             case SPLIT -> kernel().split(first);
             case PROBE -> agent.probe();
             case LOSE -> loseHome(first);
+            case FREEZE -> snapshot.begin();
+            case HAND_OVER -> snapshot.handOver();
+            case THAW -> snapshot.thaw(first == 1);
             case END -> guest.end();
             case KILL -> throw new AssertionError(step);
             case LIFE -> live();
@@ -346,7 +350,7 @@ final class World {
 
     private long[] contentsAtHomes(int page) {
         if (!coordinator.isAllocated(page)) {
-            return new long[] {setup.has(Feature.CLONE) ? initial(page) : 0};
+            return new long[] {setup.has(Feature.CLONE) ? fabric.snapshot(page) : 0};
         }
         return isHomedRemotely(page)
                 ? fabric.contents(page)

@@ -1,0 +1,174 @@
+package io.farpage.agent.data.pager.evict;
+
+import static io.farpage.agent.data.pager.evict.FrozenGuest.OLD;
+import static io.farpage.agent.data.pager.evict.FrozenGuest.PAGES;
+import static io.farpage.agent.data.pager.evict.FrozenGuest.WRITTEN;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.data.pager.PageStates;
+import io.farpage.agent.data.pager.evict.FreezeStatus.State;
+import io.farpage.agent.data.pager.page.PageTable;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** Which pages are written home for a snapshot, and in which order. All homes are this node. */
+final class FreezeTest {
+    @AutoClose
+    private final FrozenGuest guest = new FrozenGuest("a", "a", "a", "a");
+
+    private final PageTable table = guest.table;
+    private final Freeze freeze = guest.freeze;
+
+    @Test
+    void shouldProtectDirtyPagesAndWriteNoneWhileTheVmmIsPaused() {
+        guest.dirty(2, 3, 20);
+        PageStates.set(table, 4, PageTable.CLEAN);
+        freeze.begin();
+        assertEquals(State.FREEZING, guest.state());
+        freeze.doWork();
+        assertEquals(List.of("protect 2*2", "protect 20"), guest.kernel.calls);
+        assertEquals(State.FREEZING, guest.state(), "something may pin the pages");
+        freeze.doWork();
+        assertEquals(State.SAVING, guest.state());
+        assertEquals(3, freeze.status().pages());
+        assertEquals(3, freeze.status().left());
+        assertTrue(IntStream.of(2, 3, 20).allMatch(guest.frozen::holds));
+        assertFalse(guest.frozen.holds(4));
+        assertEquals(OLD, guest.home(2));
+    }
+
+    @Test
+    void shouldWriteOnlyDirtyPagesWhenItSaves() {
+        guest.dirty(2, 20);
+        PageStates.set(table, 3, PageTable.CLEAN);
+        guest.begin();
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(0, freeze.status().left());
+        assertEquals(WRITTEN, guest.home(2));
+        assertEquals(WRITTEN, guest.home(20));
+        assertEquals(OLD, guest.home(3));
+        assertEquals(OLD, guest.home(4));
+        assertEquals(PageTable.CLEAN, table.state(2));
+        assertFalse(guest.frozen.holds(2), "the guest may write to it");
+    }
+
+    @Test
+    void shouldNotWriteWhatTheGuestStoresAfterTheMoment() {
+        guest.dirty(2);
+        guest.begin();
+        guest.work();
+        guest.content = 9;
+        guest.dirty(2, 5);
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(WRITTEN, guest.home(2));
+        assertEquals(OLD, guest.home(5));
+    }
+
+    @Test
+    void shouldWriteZerosWhenHomeHasOlderVersion() {
+        PageStates.set(table, 2, PageTable.ZERO);
+        table.set(2, PageTable.HAS_REMOTE_COPY);
+        PageStates.set(table, 4, PageTable.ZERO);
+        table.clear(4, PageTable.HAS_REMOTE_COPY);
+        guest.begin();
+        assertFalse(guest.frozen.holds(2), "the guest may write to it");
+        assertEquals(1, freeze.status().left());
+        guest.dirty(2);
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(0, guest.home(2), "as it was at the moment");
+        assertEquals(OLD, guest.home(4), "a home that has no version of the page holds zeros already");
+        assertEquals(PageTable.DIRTY, table.state(2));
+        assertTrue(table.has(2, PageTable.HAS_REMOTE_COPY));
+    }
+
+    @Test
+    void shouldForgetTheCopyOfPagesThatAreStillZeros() {
+        PageStates.set(table, 2, PageTable.ZERO);
+        table.set(2, PageTable.HAS_REMOTE_COPY);
+        guest.begin();
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(PageTable.ZERO, table.state(2));
+        assertFalse(table.has(2, PageTable.HAS_REMOTE_COPY));
+    }
+
+    @Test
+    void shouldNotWriteAResidentPageOfZerosThatNoHomeHas() {
+        guest.content = 0;
+        guest.dirty(2, 4);
+        table.set(2, PageTable.HAS_REMOTE_COPY);
+        table.clear(4, PageTable.HAS_REMOTE_COPY);
+        guest.begin();
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(0, guest.home(2));
+        assertEquals(OLD, guest.home(4));
+        assertFalse(table.has(4, PageTable.HAS_REMOTE_COPY));
+    }
+
+    @Test
+    void shouldWriteAWantedPageBeforeThoseInFront() {
+        guest.dirty(IntStream.range(0, PAGES).toArray());
+        guest.begin();
+        int wanted = PAGES - 1;
+        guest.frozen.want(wanted);
+        freeze.doWork();
+        assertEquals(PageTable.CLEAN, table.state(wanted));
+        assertEquals(PageTable.DIRTY, table.state(wanted - 1), "its turn has not come");
+        assertEquals(0, guest.frozen.wanted().size());
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(PAGES, freeze.status().pages());
+        assertEquals(WRITTEN, guest.home(wanted - 1));
+    }
+
+    @Test
+    void shouldBeHandedOverOnlyWhenAllIsSaved() {
+        guest.dirty(IntStream.range(0, PAGES).toArray());
+        assertFalse(freeze.handOver());
+        freeze.begin();
+        assertFalse(freeze.handOver());
+        while (guest.state() == State.FREEZING) {
+            freeze.doWork();
+        }
+        freeze.doWork();
+        assertFalse(freeze.handOver(), "pages are left");
+        assertEquals(State.SAVING, guest.state());
+        guest.work();
+        assertFalse(freeze.isHandingOver());
+        assertTrue(freeze.handOver());
+        assertTrue(freeze.isHandingOver());
+        assertTrue(freeze.handOver(), "again");
+    }
+
+    @Test
+    void shouldNotFailWhileItIsHandedOver() {
+        guest.dirty(2);
+        guest.begin();
+        guest.work();
+        assertTrue(freeze.handOver());
+        freeze.fail("this agent is ending");
+        assertEquals(State.HANDING_OVER, guest.work());
+        assertEquals("", freeze.status().failure());
+        assertNull(guest.frozen.failure());
+        assertTrue(guest.frozen.isActive(), "nothing else is written home");
+        freeze.end();
+        assertEquals(FreezeStatus.OFF, freeze.status());
+        assertFalse(freeze.isOn());
+        assertFalse(guest.frozen.isActive());
+    }
+
+    @Test
+    void shouldStrandDirtyPagesWhileASnapshotIsMade() {
+        guest.dirty(2);
+        PageStates.set(table, 9, PageTable.CLEAN);
+        freeze.begin();
+        ClockHand hand = new ClockHand(guest.memory, 8);
+        hand.begin();
+        assertEquals(9, hand.victim(), "its home has it");
+        assertTrue(table.has(2, PageTable.STRANDED));
+        assertFalse(table.has(9, PageTable.STRANDED));
+    }
+}

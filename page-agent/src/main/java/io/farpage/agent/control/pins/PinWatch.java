@@ -160,11 +160,12 @@ public final class PinWatch implements Pins, AutoCloseable {
                 if (wanted.get() <= started) {
                     LockSupport.parkNanos(this, gone ? DEAD_NANOS : unclear ? AGAIN_NANOS : REGULAR_NANOS);
                 }
-                if (!closed && System.nanoTime() - othersDueNanos >= 0) {
-                    lookForOthers();
-                }
                 if (!closed) {
                     inspectNow();
+                }
+                // A pager may have waited for the inspection.
+                if (!closed && System.nanoTime() - othersDueNanos >= 0) {
+                    lookForOthers();
                 }
             }
         } catch (RuntimeException e) {

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,6 +70,18 @@ final class GivenGrant {
         return endedAt.isPresent();
     }
 
+    /** Takes the regions of ranges that no longer belong to the space. If it throws, the range stays. */
+    @FunctionalInterface
+    interface Leaving {
+        /** Takes those of one range, by device. */
+        void left(PoolRange range, Map<OpenDevice, MemoryRegion> regions);
+    }
+
+    /** Whether it was published since it changed last. */
+    boolean isPublished() {
+        return published;
+    }
+
     boolean isEmpty() {
         return ranges.isEmpty();
     }
@@ -85,13 +98,10 @@ final class GivenGrant {
      *
      * @param extents what the pool has of each extent, sorted
      * @param places all that the space has in the pool, dropped homes included
+     * @param leaving gets what does not belong to the space now
      */
-    void follow(List<PoolRange> extents, List<PoolRange> places) {
-        for (PoolRange known : List.copyOf(ranges.keySet())) {
-            if (places.stream().noneMatch(place -> known.overlaps(place.offset(), place.length()))) {
-                revoke(known.offset(), known.length());
-            }
-        }
+    void follow(List<PoolRange> extents, List<PoolRange> places, Leaving leaving) {
+        leave(known -> places.stream().noneMatch(place -> known.overlaps(place.offset(), place.length())), leaving);
         List<PoolRange> added = missing(extents);
         if (extents.size() > PoolRanges.MAX_APART) {
             added = PoolRanges.join(added);
@@ -102,6 +112,17 @@ final class GivenGrant {
         for (PoolRange range : added) {
             ranges.put(range, new LinkedHashMap<>());
             published = false;
+        }
+    }
+
+    /** Hands the regions of some ranges on: nothing of them is granted by this any longer. */
+    void leave(Predicate<PoolRange> which, Leaving leaving) {
+        for (PoolRange known : List.copyOf(ranges.keySet())) {
+            if (which.test(known)) {
+                leaving.left(known, ranges.getOrDefault(known, Map.of()));
+                ranges.remove(known);
+                published = false;
+            }
         }
     }
 

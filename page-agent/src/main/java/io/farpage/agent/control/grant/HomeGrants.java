@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,6 +46,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
     private final Transports transports;
     private final GrantSeal seal;
     private final Map<GrantParties, GivenGrant> given = new HashMap<>();
+    private final LingeringRegions lingering = new LingeringRegions();
     private final Map<GrantParties, String> refusals = new HashMap<>();
     private final ControlThread thread;
     /** The grants that the latest list asks for, with the versions of those that the coordinator has. */
@@ -82,22 +84,65 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         // A node reaches its own pool without a key.
         wanted.keySet().removeIf(cutOff.or(parties -> parties.node().equals(self.id())));
         revokeIf(grant -> cutOff.test(grant.parties()));
+        lingering.revokeOf(cutOff);
         revokeOthers();
         thread.wake();
     }
 
     private synchronized void revokeOthers() {
-        revokeIf(grant -> !wanted.containsKey(grant.parties()) && grant.end(System.nanoTime()));
+        long now = System.nanoTime();
+        given.values().stream()
+                .filter(grant -> !wanted.containsKey(grant.parties()))
+                .filter(grant -> grant.parties().pull().isEmpty())
+                .forEach(grant -> grant.leave(_ -> true, leaving(grant.parties())));
+        revokeIf(grant -> !wanted.containsKey(grant.parties()) && grant.end(now));
+        lingering.revokeEnded(this::isOfSnapshot, this::knowsSnapshot, now);
         refusals.keySet().retainAll(wanted.keySet());
+    }
+
+    /** Ranges that are a snapshot's now stay granted until the node can know the keys of the snapshot. */
+    private GivenGrant.Leaving leaving(GrantParties parties) {
+        return (range, regions) -> {
+            if (isOfSnapshot(parties, range)) {
+                lingering.add(parties, range, regions, System.nanoTime());
+            } else {
+                regions.values().forEach(MemoryRegion::close);
+            }
+        };
+    }
+
+    /** Whether a node may read a range by another grant, since that is a snapshot's, to which it is attached. */
+    private boolean isOfSnapshot(GrantParties of, PoolRange range) {
+        return snapshotsOf(of, range).findFirst().isPresent();
+    }
+
+    /** Whether such a grant was published. */
+    private boolean knowsSnapshot(GrantParties of, PoolRange range) {
+        return snapshotsOf(of, range)
+                .flatMap(parties -> Optional.ofNullable(given.get(parties)).stream())
+                .anyMatch(GivenGrant::isPublished);
+    }
+
+    private Stream<GrantParties> snapshotsOf(GrantParties of, PoolRange range) {
+        return wanted.keySet().stream()
+                .filter(parties -> parties.pull().isEmpty()
+                        && parties.node().equals(of.node())
+                        && parties.incarnation().equals(of.incarnation()))
+                .filter(parties -> Optional.ofNullable(spaces.get(parties.space())).stream()
+                        .filter(space -> space.space().snapshot().isPresent())
+                        .flatMap(space -> PoolRanges.places(space, self.id(), self.poolId()).stream())
+                        .anyMatch(place -> range.overlaps(place.offset(), place.length())));
     }
 
     /** Whether a node has access to a byte of a range. */
     synchronized boolean isGranted(long offset, long length) {
-        return given.values().stream().anyMatch(grant -> grant.overlaps(offset, length));
+        return given.values().stream().anyMatch(grant -> grant.overlaps(offset, length))
+                || lingering.overlaps(offset, length);
     }
 
     @Override
     public synchronized void revoke(long offset, long length) {
+        lingering.revoke(offset, length);
         for (Iterator<GivenGrant> all = given.values().iterator(); all.hasNext(); ) {
             GivenGrant grant = all.next();
             if (grant.overlaps(offset, length)) {
@@ -143,9 +188,9 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         return wanted;
     }
 
-    /** Whether the grant of an ended pull must be revoked soon. */
+    /** Whether something that has ended must be revoked soon. */
     private synchronized boolean isAnyEnding() {
-        return given.values().stream().anyMatch(GivenGrant::isEnding);
+        return !lingering.isEmpty() || given.values().stream().anyMatch(GivenGrant::isEnding);
     }
 
     private boolean grant(GrantParties parties, Map<GrantParties, Long> list) throws CoordinatorException {
@@ -208,7 +253,6 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         if (space == null || !wanted.containsKey(parties)) {
             return Optional.empty();
         }
-        // A space becomes a snapshot while no node is attached to it, so none has another grant.
         boolean isForReads =
                 parties.pull().isPresent() || space.space().snapshot().isPresent();
         GivenGrant grant = given.computeIfAbsent(parties, of -> new GivenGrant(of, isForReads));
@@ -216,12 +260,14 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
                 parties.pull()
                         .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
                         .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId())),
-                PoolRanges.places(space, self.id(), self.poolId()));
+                PoolRanges.places(space, self.id(), self.poolId()),
+                leaving(parties));
         if (grant.isEmpty()) {
             given.remove(parties);
             return Optional.empty();
         }
         grant.retainAll(devices);
+        lingering.retainAll(devices);
         return Optional.of(grant);
     }
 

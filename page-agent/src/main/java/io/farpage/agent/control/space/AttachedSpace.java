@@ -21,8 +21,7 @@ final class AttachedSpace {
     private final Optional<Torn> tornBefore;
     private final LongSupplier clock;
     private final int since;
-    private volatile SpaceExtents extents;
-    private volatile SpaceMap map;
+    private volatile Known known;
     private volatile Optional<String> revoked = Optional.empty();
     /** When room was refused last, by the clock; empty if the last request was granted. */
     private volatile OptionalLong refusedAt = OptionalLong.empty();
@@ -42,6 +41,19 @@ final class AttachedSpace {
     private boolean writes;
 
     /**
+     * What is known of the space.
+     *
+     * @param extents as the coordinator described them last
+     * @param map of them; all of its pages are lost once the space is
+     */
+    record Known(SpaceExtents extents, SpaceMap map) {
+        /** Id of the snapshot below. */
+        OptionalLong base() {
+            return extents.space().base();
+        }
+    }
+
+    /**
      * @param presence the mark of the presence map that is right until a node writes
      * @param clock as {@link System#nanoTime}
      * @param since how many documents had been asked for when this agent had attached to the space
@@ -49,10 +61,9 @@ final class AttachedSpace {
     AttachedSpace(SpaceExtents extents, Optional<String> presence, LongSupplier clock, int since) {
         this.presence = presence;
         this.since = since;
-        this.extents = extents;
         this.clock = clock;
         usedAt = clock.getAsLong();
-        map = map(extents);
+        known = new Known(extents, map(extents));
         tornBefore = extents.space().torn();
     }
 
@@ -67,20 +78,25 @@ final class AttachedSpace {
     }
 
     long id() {
-        return map.id();
+        return map().id();
     }
 
     String name() {
-        return map.name();
+        return map().name();
     }
 
     SpaceMap map() {
-        return map;
+        return known.map();
+    }
+
+    /** The extents and the map that is made of them. */
+    Known known() {
+        return known;
     }
 
     /** The whole space, as the coordinator described it when the map was made. */
     SpaceExtents extents() {
-        return extents;
+        return known.extents();
     }
 
     /**
@@ -91,19 +107,19 @@ final class AttachedSpace {
      * @return whether they were replaced
      */
     synchronized boolean update(SpaceExtents now, Consumer<SpaceExtents> before) {
+        SpaceExtents extents = extents();
         if (now.revision() < extents.revision() || revoked.isPresent()) {
             return false;
         }
         SpaceMap latest = map(now);
-        if (latest.id() != map.id() || latest.pages() != map.pages()) {
+        if (latest.id() != id() || latest.pages() != map().pages()) {
             return false;
         }
         if (!now.extents().equals(extents.extents()) || !now.space().equals(extents.space())) {
             onExtents.accept(now);
         }
         before.accept(now);
-        extents = now;
-        map = latest;
+        known = new Known(now, latest);
         return true;
     }
 
@@ -133,7 +149,7 @@ final class AttachedSpace {
 
     /** The extent of a page, as the coordinator described it last. */
     Extent extentOf(long page) {
-        return extents.extents().stream()
+        return extents().extents().stream()
                 .filter(extent -> extent.contains(page))
                 .findFirst()
                 .orElseThrow(() -> new IndexOutOfBoundsException("space %s has no page %d".formatted(name(), page)));
@@ -142,7 +158,7 @@ final class AttachedSpace {
     /** As {@link SpaceUse#onExtents}. */
     synchronized void onExtents(Consumer<SpaceExtents> receiver) {
         onExtents = receiver;
-        receiver.accept(extents);
+        receiver.accept(extents());
     }
 
     /**
@@ -254,7 +270,7 @@ final class AttachedSpace {
         boolean isNew = !leaving || (exclusive && revoked.isEmpty());
         leaving = true;
         if (exclusive && revoked.isEmpty()) {
-            map = map.lost();
+            known = new Known(extents(), map().lost());
             revoked = Optional.of(reason);
             whenRevoked.run();
         }
@@ -263,7 +279,7 @@ final class AttachedSpace {
 
     /** This agent is attached no longer, and the space is gone: its pages are lost to all uses. */
     synchronized void lose() {
-        map = map.lost();
+        known = new Known(extents(), map().lost());
         leaving = true;
     }
 

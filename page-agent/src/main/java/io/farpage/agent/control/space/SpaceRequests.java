@@ -14,6 +14,7 @@ import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Seen;
+import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.WriterRequest;
@@ -127,6 +128,11 @@ class SpaceRequests {
     /** Gives the room of extents back whose pages are all zeros. */
     SpaceExtents deallocate(long id, List<ExtentEpoch> extents) throws CoordinatorException {
         return coordinator.deallocate(Long.toString(id), node, new WriterRequest(incarnation, extents));
+    }
+
+    /** As {@link CoordinatorClient#makeSnapshot(String, String, SnapshotRequest)}. */
+    Space makeSnapshot(long id, SnapshotRequest request) throws CoordinatorException {
+        return coordinator.makeSnapshot(Long.toString(id), node, request);
     }
 
     /** The homes that join extents may pull the pages. */

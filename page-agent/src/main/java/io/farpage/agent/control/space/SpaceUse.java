@@ -3,12 +3,14 @@ package io.farpage.agent.control.space;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -20,30 +22,28 @@ public final class SpaceUse implements AutoCloseable {
     private final AttachedSpace space;
     private final Spaces spaces;
     private final boolean isBeside;
-    private final Optional<SpaceUse> base;
     private final Supplier<SpaceMap> map;
+    private volatile Optional<SpaceUse> base;
     private boolean closed;
 
     /** @param base the use of the snapshot that the space is a clone of */
     SpaceUse(AttachedSpace space, Spaces spaces, Optional<SpaceUse> base) {
-        this(
-                space,
-                spaces,
-                false,
-                base,
-                base.<Supplier<SpaceMap>>map(of -> new CloneMap(space, of::map)).orElse(space::map));
-    }
-
-    private SpaceUse(
-            AttachedSpace space, Spaces spaces, boolean isBeside, Optional<SpaceUse> base, Supplier<SpaceMap> map) {
         this.space = space;
         this.spaces = spaces;
-        this.isBeside = isBeside;
         this.base = base;
-        this.map = map;
+        isBeside = false;
+        map = new LayeredMap(space, this::base);
     }
 
-    /** The use of the snapshot that the space is a clone of. */
+    private SpaceUse(SpaceUse other) {
+        space = other.space;
+        spaces = other.spaces;
+        base = other.base.map(SpaceUse::another);
+        isBeside = true;
+        map = other.map;
+    }
+
+    /** The use of the snapshot that the space is a clone of. Another one, if a snapshot is made of its guest. */
     public Optional<SpaceUse> base() {
         return base;
     }
@@ -51,7 +51,46 @@ public final class SpaceUse implements AutoCloseable {
     /** Another use beside this one, to be closed before or after it: the space stays attached until both are. */
     public SpaceUse another() {
         space.enterBeside();
-        return new SpaceUse(space, spaces, true, base.map(SpaceUse::another), map);
+        return new SpaceUse(this);
+    }
+
+    /**
+     * Makes a snapshot of the pages that the homes have, while this exclusive use goes on. Nothing is written to the
+     * homes before the answer is known, and after it until {@link #rebase}.
+     *
+     * @throws CoordinatorRefusedException if there is no snapshot
+     * @throws CoordinatorException if there may be one
+     */
+    public Space makeSnapshot(String name, String key, int attempt, Optional<String> mark) throws CoordinatorException {
+        return spaces.makeSnapshot(space, name, key, attempt, mark);
+    }
+
+    /**
+     * The space is a clone of a snapshot from now on, whose homes have its pages.
+     *
+     * @return whether the map says so
+     */
+    public boolean rebase(long snapshot) throws CoordinatorException {
+        if (!isOver(base, snapshot)) {
+            Optional<SpaceUse> below = spaces.use(snapshot);
+            below.ifPresent(this::lay);
+        }
+        spaces.readExtents(space);
+        return isOver(base, snapshot) && space.known().base().equals(OptionalLong.of(snapshot));
+    }
+
+    private static boolean isOver(Optional<SpaceUse> below, long snapshot) {
+        return below.filter(use -> use.space.id() == snapshot).isPresent();
+    }
+
+    private synchronized void lay(SpaceUse below) {
+        if (closed) {
+            below.close();
+        } else {
+            Optional<SpaceUse> before = base;
+            base = Optional.of(below);
+            before.ifPresent(SpaceUse::close);
+        }
     }
 
     /** The mark of the presence map that is right as long as no node writes; empty if there is none. */
@@ -175,7 +214,7 @@ public final class SpaceUse implements AutoCloseable {
 
     /** Ends the use. Call it when no transfer of it is under way. Closing twice does nothing. */
     @Override
-    public void close() {
+    public synchronized void close() {
         if (!closed) {
             closed = true;
             if (isBeside) {

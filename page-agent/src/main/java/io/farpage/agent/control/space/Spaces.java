@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Presence;
+import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
@@ -306,6 +307,17 @@ public final class Spaces implements AutoCloseable {
 
     void write(AttachedSpace space) throws CoordinatorException {
         attachments.write(space);
+    }
+
+    Space makeSnapshot(AttachedSpace space, String name, String key, int attempt, Optional<String> mark)
+            throws CoordinatorException {
+        return requests.makeSnapshot(space.id(), new SnapshotRequest(requests.incarnation(), name, key, attempt, mark));
+    }
+
+    /** Reads where the pages of a space live, and hands that to its pagers. */
+    void readExtents(AttachedSpace space) throws CoordinatorException {
+        requests.extents(space.id()).ifPresent(now -> drops.use(space, now));
+        refresh();
     }
 
     void useEnded() {

@@ -12,6 +12,7 @@ import io.farpage.agent.command.MountCommand;
 import io.farpage.agent.command.PageCommand;
 import io.farpage.agent.command.ParkCommands;
 import io.farpage.agent.command.RunCommand;
+import io.farpage.agent.command.SnapshotCommand;
 import io.farpage.agent.command.SpaceCommand;
 import io.farpage.agent.command.UpgradeCommand;
 import io.farpage.agent.config.AgentKeys;
@@ -47,6 +48,7 @@ public final class Main implements Callable<Integer> {
             GuestCommands.Show.class,
             ParkCommands.Park.class,
             ParkCommands.Unpark.class,
+            SnapshotCommand.class,
             LatencyCommand.class,
             ImageCommands.Save.class,
             ImageCommands.Load.class,

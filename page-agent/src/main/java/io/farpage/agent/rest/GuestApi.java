@@ -41,7 +41,11 @@ public final class GuestApi {
                 route(
                         GuestOperations.PARK,
                         ctx -> guests.park(space(ctx), Requests.body(ctx, GuestOperations.PARK, MAX_BODY))),
-                route(GuestOperations.UNPARK, this::unpark));
+                route(GuestOperations.UNPARK, this::unpark),
+                route(
+                        GuestOperations.SNAPSHOT,
+                        ctx -> guests.snapshot(space(ctx), Requests.body(ctx, GuestOperations.SNAPSHOT, MAX_BODY))),
+                route(GuestOperations.SNAPSHOT_STATUS, ctx -> guests.snapshot(space(ctx))));
     }
 
     /** A route whose answer fails with what guests and the coordinator refuse. */

@@ -14,6 +14,8 @@ import io.farpage.agent.control.guest.LocalLimit;
 import io.farpage.agent.control.guest.NewSpace;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
+import io.farpage.agent.control.guest.SnapshotName;
+import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Operation;
@@ -58,6 +60,14 @@ public final class GuestOperations {
     public static final Operation<UnparkRequest, GuestStatus> UNPARK = post(GUEST + "/unpark", OPERATOR, "guest.unpark")
             .json(UnparkRequest.class, GuestStatus.class)
             .summary("Bring the pages back that were resident when a guest was parked");
+
+    public static final Operation<SnapshotName, SnapshotStatus> SNAPSHOT = post(
+                    GUEST + "/snapshot", OPERATOR, "guest.snapshot")
+            .json(SnapshotName.class, SnapshotStatus.class)
+            .summary("Make a snapshot of a guest: pause its VMM before, and resume it when this has answered");
+
+    public static final Operation<Void, SnapshotStatus> SNAPSHOT_STATUS =
+            get(GUEST + "/snapshot", VIEWER, SnapshotStatus.class).summary("How far the latest snapshot of a guest is");
 
     private GuestOperations() {}
 }

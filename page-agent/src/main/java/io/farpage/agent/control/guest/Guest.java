@@ -473,6 +473,17 @@ final class Guest {
         return now == null ? PagerStatus.NONE : now.where();
     }
 
+    /** The pagers, for a snapshot; empty if no VMM has it. */
+    Optional<PagerFreezing> freezing() {
+        Paging now = paging;
+        return now == null || !isAttached() ? Optional.empty() : now.freezing();
+    }
+
+    /** The use of its space. */
+    SpaceUse use() {
+        return use;
+    }
+
     void unpark() {
         Paging now = paging;
         if (now != null) {

@@ -44,6 +44,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
     private final Adoptions adoptions;
     private final GuestParking parking = new GuestParking(System::nanoTime);
+    private final GuestSnapshots snapshots;
     /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
     private boolean leaving;
 
@@ -70,6 +71,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
         hosts = new PagerHosts(each, options.pins());
         events = new GuestEvents(coordinator, spaces, presence);
         opening = new GuestOpening(spaces, hosts, options, presence, events);
+        snapshots = new GuestSnapshots(spaces, presence, System::nanoTime);
         adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }
 
@@ -258,6 +260,16 @@ public final class Guests implements AutoCloseable, SampledGuests {
         require(name).unpark();
     }
 
+    /** As {@link GuestSnapshots#make}. */
+    public SnapshotStatus snapshot(String name, SnapshotName of) throws CoordinatorException, GuestException {
+        return snapshots.make(require(name), of.name());
+    }
+
+    /** The latest snapshot of a guest. */
+    public SnapshotStatus snapshot(String name) throws GuestException {
+        return snapshots.status(require(name));
+    }
+
     private Guest require(String name) throws GuestException {
         return find(name)
                 .orElseThrow(() -> new GuestException(
@@ -339,7 +351,16 @@ public final class Guests implements AutoCloseable, SampledGuests {
      * @return what that process could not go on with; then guests may begin as before
      */
     public synchronized Optional<String> leave() {
-        Optional<String> obstacle = guests.values().stream()
+        Optional<String> snapshot = snapshots
+                .running()
+                .map(status -> "snapshot '%s' is being made; try again when it is".formatted(status.name()));
+        Optional<String> obstacle = snapshot.or(this::unkept);
+        leaving = obstacle.isEmpty();
+        return obstacle;
+    }
+
+    private Optional<String> unkept() {
+        return guests.values().stream()
                 .filter(guest -> !guest.hasEnded() && !guest.isKept())
                 .map(guest -> guest.isAttached()
                         ? ("the guest of space '%s' (process %d) does not survive the end of this process, as the log"
@@ -349,14 +370,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
                                         + " detach the guest, first")
                                 .formatted(guest.space()))
                 .findFirst();
-        leaving = obstacle.isEmpty();
-        return obstacle;
     }
 
     /** Ends all of them together; VMMs that run stall at their next fault. */
     @Override
     public void close() {
         adoptions.close();
+        snapshots.stop();
         guests.values().forEach(Guest::requestStop);
         guests.values().forEach(Guest::stop);
     }

@@ -8,12 +8,14 @@ import io.farpage.agent.data.pager.home.PagerBacking;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -190,6 +192,47 @@ final class PagerHost {
     /** As {@link Pager#reinstate}. */
     void reinstate(Pager pager, Set<Long> firstPages) {
         shard.submit(new ShardCommand.Run(() -> pager.reinstate(firstPages)));
+    }
+
+    /** As {@link Pager#freeze}. */
+    CompletableFuture<Optional<String>> freeze(Pager pager) {
+        return ask(pager, Optional.of("its guest has ended"), () -> Optional.ofNullable(pager.freeze()));
+    }
+
+    /** As {@link Pager#failFreeze}. */
+    void failFreeze(Pager pager, String why) {
+        shard.submit(new ShardCommand.Run(() -> pager.failFreeze(why)));
+    }
+
+    /** As {@link Pager#handOver}. */
+    CompletableFuture<Boolean> handOver(Pager pager) {
+        return ask(pager, false, pager::handOver);
+    }
+
+    /** As {@link Pager#thaw}. */
+    void thaw(Pager pager) {
+        shard.submit(new ShardCommand.Run(pager::thaw));
+    }
+
+    /** As {@link Pager#describe(PresenceMap, int, int, int)}. Answers whether the pager is still there. */
+    CompletableFuture<Boolean> describe(Pager pager, PresenceMap map, int first, int from, int count) {
+        return ask(pager, false, () -> {
+            pager.describe(map, first, from, count);
+            return true;
+        });
+    }
+
+    /** Asks a pager on the shard's thread, unless it was removed. */
+    private <T> CompletableFuture<T> ask(Pager pager, T otherwise, Supplier<T> question) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            try {
+                answer.complete(lent.containsKey(pager) ? question.get() : otherwise);
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        }));
+        return answer;
     }
 
     /** Wakes the shard, because a pager has work. */

@@ -87,6 +87,11 @@ interface Paging {
      */
     boolean unparkIfWoken();
 
+    /** The pagers, for a snapshot of the guest. Any thread. */
+    default Optional<PagerFreezing> freezing() {
+        return Optional.empty();
+    }
+
     /** Gives back room of a thin space whose pages the guest has given up. The guest's thread. */
     default void giveRoomBack(SpaceUse use) throws InterruptedException {}
 

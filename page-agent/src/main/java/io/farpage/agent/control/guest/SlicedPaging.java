@@ -53,6 +53,7 @@ final class SlicedPaging implements Paging {
     private final List<SlicePager> pagers = new ArrayList<>();
     private final PagerParking parking;
     private final PagerRoom room = new PagerRoom(pagers);
+    private final PagerFreezing freezing = new PagerFreezing(pagers, this::described);
     private final PagerHosts hosts;
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
@@ -258,9 +259,19 @@ final class SlicedPaging implements Paging {
 
     @Override
     public PresenceMap presence() {
-        PresenceMap map = outside.orElseGet(() -> PresenceMap.zeros(pages));
+        PresenceMap map = described();
         pagers.forEach(one -> one.pager().describe(map, one.slice().firstPage()));
         return map;
+    }
+
+    /** What the homes have beside the guest's memory. */
+    private PresenceMap described() {
+        return outside.map(PresenceMap::copy).orElseGet(() -> PresenceMap.zeros(pages));
+    }
+
+    @Override
+    public Optional<PagerFreezing> freezing() {
+        return Optional.of(freezing);
     }
 
     /** Also moves limits to pagers that fault, and memory to those that lack it. */

@@ -16,12 +16,17 @@ final class Churn {
     private final Scenario scenario;
     private final Engine engine = Engine.get();
     private final String name;
+    private final LiveSnapshots snapshots;
     private boolean stopping;
     private boolean ended;
 
     Churn(Scenario scenario, String name) {
         this.scenario = scenario;
         this.name = name;
+        snapshots = new LiveSnapshots(scenario, space -> {
+            scenario.verdicts().deleting();
+            delete(space);
+        });
     }
 
     void stop() {
@@ -78,6 +83,7 @@ final class Churn {
             spend(clone, clones - 1);
             scenario.verdicts().deleting();
             delete(guest.space());
+            snapshots.deleteOf(guest.space());
             return;
         }
         if (scenario.variant().hasDeletions() && engine.oneIn(2)) {
@@ -91,6 +97,7 @@ final class Churn {
         }
         scenario.gone(guest);
         delete(guest.space());
+        snapshots.deleteOf(guest.space());
     }
 
     private void delete(String space) {
@@ -108,6 +115,10 @@ final class Churn {
     private void run(Guest guest) throws Exception {
         guest.run();
         engine.pause(engine.between(SECOND / 10, 6 * SECOND));
+        if (scenario.mayBeFrozen(guest) && engine.oneIn(2)) {
+            snapshots.make(guest);
+            engine.pause(engine.between(0, 2 * SECOND));
+        }
         if (scenario.variant().hasTakeovers() && scenario.takeOver(guest)) {
             guest.run();
             engine.pause(engine.between(0, 3 * SECOND));

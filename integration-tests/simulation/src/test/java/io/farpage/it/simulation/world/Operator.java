@@ -212,6 +212,20 @@ final class Operator {
         return answer(HttpRequest.newBuilder(URI.create(url(on, space))));
     }
 
+    /** What an agent says of the latest snapshot of a guest; or why there is no answer. */
+    String snapshot(String on, String space) {
+        return answer(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest/snapshot")));
+    }
+
+    /** Whether there is a space; empty if the coordinator does not say. */
+    Optional<Boolean> exists(String space) {
+        try {
+            return Optional.of(client.space(space).isPresent());
+        } catch (CoordinatorException e) {
+            return Optional.empty();
+        }
+    }
+
     /** Requests something of a guest; the answer, or why there is none. */
     String post(String on, String space, String what, String fields) {
         return answer(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest/" + what))

@@ -250,6 +250,11 @@ public final class Scenario {
         return variant.has(Variant.CLONES) && !encrypted.contains(guest);
     }
 
+    /** Whether a snapshot may be made of a guest that runs. One that is parked by others meanwhile is not paused. */
+    boolean mayBeFrozen(Guest guest) {
+        return variant.has(Variant.LIVE) && !variant.has(Variant.PARK) && !encrypted.contains(guest);
+    }
+
     /** Makes a snapshot of what a guest has left, and a clone of that. */
     Guest cloned(Guest left) {
         String name = left.space() + "c";

@@ -81,8 +81,11 @@ record Variant(
     /** Some guests that come and go leave a snapshot, and a clone of it comes. */
     static final String CLONES = "clones";
 
+    /** Snapshots are made of some guests that come and go while they run. */
+    static final String LIVE = "live";
+
     private static final List<String> FEATURES =
-            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN, CLONES);
+            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN, CLONES, LIVE);
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;
@@ -134,7 +137,7 @@ record Variant(
                 .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
                 .toList();
         return withKeeper(drawn.stream()
-                .filter(each -> !List.of(PAIR, CLONES).contains(each) || !drawn.contains(REBUILD))
+                .filter(each -> !List.of(PAIR, CLONES, LIVE).contains(each) || !drawn.contains(REBUILD))
                 .toList());
     }
 

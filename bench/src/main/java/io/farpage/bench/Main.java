@@ -8,6 +8,7 @@ import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.park.ParkCommand;
+import io.farpage.bench.snapshot.SnapshotCommand;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.Subcommands;
 import io.farpage.config.Version;
@@ -40,6 +41,7 @@ public final class Main implements Callable<Integer> {
             GuestVmCommand.class,
             InstallCommand.class,
             ParkCommand.class,
+            SnapshotCommand.class,
             StressCommand.class);
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;

@@ -4,6 +4,8 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
+import io.farpage.agent.control.guest.SnapshotName;
+import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.GuestOperations;
@@ -63,6 +65,16 @@ public final class AgentClient implements AutoCloseable {
     public GuestStatus unpark(String space) throws InterruptedException {
         UnparkRequest request = new UnparkRequest(OptionalLong.empty());
         return read(post(GuestOperations.UNPARK.at(space).path(), request), GuestStatus.class);
+    }
+
+    /** Has the pages of the guest of a space frozen for a snapshot. */
+    public SnapshotStatus snapshot(String space, String name) throws InterruptedException {
+        return read(post(GuestOperations.SNAPSHOT.at(space).path(), new SnapshotName(name)), SnapshotStatus.class);
+    }
+
+    /** How far the snapshot of the guest of a space is. */
+    public SnapshotStatus snapshot(String space) throws InterruptedException {
+        return read(get(GuestOperations.SNAPSHOT_STATUS.at(space).path()), SnapshotStatus.class);
     }
 
     private HttpResponse<byte[]> post(String path, Object body) throws InterruptedException {

@@ -6,6 +6,8 @@ import io.farpage.bench.baseline.BaselineSettings;
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.guest.BenchGuest;
+import io.farpage.bench.guest.GuestAgents;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Cpus;
@@ -92,15 +94,16 @@ public final class ParkCommand implements Callable<Integer> {
         List<Round> measured = new ArrayList<>();
         try (Children children = Children.open(Programs.ofThisJvm(), report.resolve("logs"), START_TIMEOUT);
                 Coordinator coordinator = Coordinator.start(children);
-                ParkedGuest guest = ParkedGuest.start(
-                        children, coordinator, new ParkedGuest.Setting(idle, homeCpu, nodeCpu, memory, thin));
-                BaselineProcess reader = guest.whilePaused(() -> startReader(report, idle, nodeCpu, homeCpu))) {
+                GuestAgents agents = GuestAgents.start(
+                        children, coordinator, new GuestAgents.Setting(idle, homeCpu, nodeCpu, memory, thin), 1);
+                BenchGuest guest = agents.begin("bench-park");
+                BaselineProcess reader = agents.whilePaused(() -> startReader(report, idle, nodeCpu, homeCpu))) {
             for (int round = 0; round <= rounds; round++) {
                 guest.write(round);
                 double park = rate(guest.park());
                 double unpark = rate(guest.unpark());
                 guest.check(round);
-                double read = guest.whilePaused(() -> read(reader));
+                double read = agents.whilePaused(() -> read(reader));
                 if (round > 0) {
                     measured.add(new Round(park, unpark, read));
                 } else {

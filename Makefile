@@ -141,6 +141,10 @@ demo-survive: build ## run such a guest with two copies of each page, and kill, 
 demo-park: build ## run Linux guests, park them while they are idle, and wake them; ARGS='--guests 4'
 	@integration-tests/demo/park $(ARGS)
 
+.PHONY: demo-snapshot
+demo-snapshot: build ## make a snapshot of a Linux guest while it runs, and start clones that go on from that moment; ARGS='--guests 10'
+	@integration-tests/demo/snapshot $(ARGS)
+
 .PHONY: demo-clones
 demo-clones: build ## start many machines from one memory image, on two agents; ARGS='--guests 100'
 	@integration-tests/demo/clones $(ARGS)

@@ -19,9 +19,9 @@ import java.util.stream.Stream;
 /**
  * How homes that join extents get the pages: they pull them from the other homes. While no node is attached to the
  * space, no agent writes them, and an attachment ends all pulls of its space in the change that records it, so no WRITE
- * is missed by a home that is promoted. The pages of a snapshot never change, also while nodes read it. While a node
- * is attached to another space, a pull begins when that node notes the pages that it
- * writes; it copies these after the pull, and only then asks for the promotion.
+ * is missed by a home that is promoted. The pages of a snapshot never change, so its pulls go on while nodes read it.
+ * In any other space that has a node attached, a pull begins when that node notes the pages that it writes; it copies
+ * these after the pull, and only then asks for the promotion.
  */
 final class Pulls {
 

@@ -92,6 +92,25 @@ final class FoundSchedulesTest {
                 Step.parse("d1/12 . . . F g1 . . ."));
     }
 
+    /** A page was given up as a snapshot began, and the snapshot had an older version of it. */
+    @Test
+    void shouldNotSaveAnOlderVersionOfAPageThatIsGivenUp() {
+        Replay.run(
+                new Setup(40, 0, 8, 36, 1, 4, 16).with(Feature.TWO_HOMES, Feature.SNAPSHOT),
+                World.LONG_NANOS,
+                Step.parse("w3/37 D1/37 . . g1 . F"));
+    }
+
+    /** The WRITE of zeros over an older version failed while a snapshot was made. */
+    @Test
+    void shouldWriteZerosOfASnapshotAgainWhenTheyFail() {
+        Replay.run(
+                new Setup(6, 0, 3, 1, 4, 4, 6).with(Feature.LARGE_PAGES, Feature.SNAPSHOT),
+                World.SHORT_NANOS,
+                Step.parse("w1/1 . . . g1 . . . . . . . . . . . F . . . . . . . . c" + " .".repeat(73)
+                        + " b1 . . . . B0/1 . . . g . . U g . . f F"));
+    }
+
     /** A page was given up while it was written home, and its room was given back under the WRITE. */
     @Test
     void shouldKeepRoomWhileAPageIsWrittenThere() {

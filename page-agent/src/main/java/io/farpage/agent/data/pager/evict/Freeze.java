@@ -436,25 +436,27 @@ public final class Freeze {
         transfers.end(write);
     }
 
+    /** While pages are protected, what completes is of an earlier snapshot that was given up. */
     private void completed(boolean isOfZeros, int first, int count, boolean isSaved) {
         progressAt = isSaved ? clock.getAsLong() : progressAt;
+        boolean isMissing = !isSaved && state == State.SAVING;
         for (int page = first; page < first + count; page++) {
             table.clear(page, PageTable.WRITING);
             if (isOfZeros) {
-                completedZeros(page, isSaved);
+                completedZeros(page, isSaved, isMissing);
             } else if (table.state(page) == PageTable.EVICTING) {
                 table.setState(page, isSaved ? PageTable.CLEAN : PageTable.DIRTY);
-                if (!isSaved && frozen.isActive()) {
+                if (isMissing) {
                     frozen.resident().add(page);
                 }
-            } else if (!isSaved) {
+            } else if (isMissing) {
                 frozen.fail("the WRITE of page %d failed after the guest had written to the page".formatted(page));
             }
         }
     }
 
-    private void completedZeros(int page, boolean isSaved) {
-        if (!isSaved && frozen.isActive()) {
+    private void completedZeros(int page, boolean isSaved, boolean isMissing) {
+        if (isMissing) {
             frozen.zeros().add(page);
         } else if (isSaved && table.state(page) == PageTable.ZERO) {
             table.clear(page, PageTable.HAS_REMOTE_COPY);

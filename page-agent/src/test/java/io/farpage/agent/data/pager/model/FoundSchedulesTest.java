@@ -111,6 +111,16 @@ final class FoundSchedulesTest {
                         + " b1 . . . . B0/1 . . . g . . U g . . f F"));
     }
 
+    /** Zeros of a snapshot that was given up failed, and were written again for the next, over what was stored since. */
+    @Test
+    void shouldNotRepeatZerosOfAnEarlierSnapshot() {
+        Replay.run(
+                new Setup(8, 0, 3, 7, 4, 5, 16).with(Feature.CLONE, Feature.SNAPSHOT),
+                World.SHORT_NANOS,
+                Step.parse("D2/7 . w0/5 . S g2 g2 F v3 . g2 . . B2/4 r1/6 . . g2 g2 b2/6 . . . . . g1 . g . g2 . t7 ."
+                        + " g2 . g1 . . . V . . . . g w0/7 . . g U F"));
+    }
+
     /** A page was given up while it was written home, and its room was given back under the WRITE. */
     @Test
     void shouldKeepRoomWhileAPageIsWrittenThere() {

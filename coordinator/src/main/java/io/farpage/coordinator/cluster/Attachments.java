@@ -49,6 +49,19 @@ public final class Attachments {
         }
     }
 
+    /**
+     * Ends the attachment of a node that uses the space no longer, and the deletion of the space if it was the last. A
+     * space that the node was loading, and has not, is deleted.
+     */
+    static void leave(Draft draft, Space space, Attachment attachment) {
+        remove(draft, space, attachment.node());
+        draft.spaces
+                .find(Keys.id(space.id()))
+                .filter(now -> now.isLoading() && !now.deleting() && attachment.mode() == AttachMode.EXCLUSIVE)
+                .ifPresent(now -> Deletion.begin(draft, now, false));
+        Deletion.finish(draft, space);
+    }
+
     private static void changed(Draft draft, Space space) {
         draft.extents.homes(space).forEach(home -> draft.emit(EventKind.ATTACHMENTS_CHANGED, Optional.of(home), space));
     }
@@ -311,11 +324,26 @@ public final class Attachments {
                         how.presence()
                                 .filter(_ -> how.torn().isEmpty())
                                 .ifPresent(mark -> leavePresence(draft, attachment, mark));
-                        remove(draft, space, node);
-                        Deletion.finish(draft, space);
+                        if (how.loaded() && how.torn().isEmpty()) {
+                            loaded(draft, attachment);
+                        }
+                        leave(draft, space, attachment);
                     });
             return id;
         });
+    }
+
+    /** All pages of a space are there that was to be loaded: it is a snapshot. */
+    private void loaded(Draft draft, Attachment attachment) {
+        String key = Keys.id(attachment.space());
+        draft.spaces
+                .find(key)
+                .filter(space -> space.isLoading() && !space.deleting() && attachment.mode() == AttachMode.EXCLUSIVE)
+                .ifPresent(space -> {
+                    Space made = space.withSnapshot(time.now());
+                    draft.spaces.put(key, made);
+                    draft.emit(EventKind.SNAPSHOT_MADE, Optional.empty(), made);
+                });
     }
 
     /** The homes have a presence map of this mark, which is right as long as no node writes. */

@@ -139,8 +139,7 @@ final class Fences {
             Succession.pass(draft, space, attachment);
             return;
         }
-        Attachments.remove(draft, space, attachment.node());
-        Deletion.finish(draft, space);
+        Attachments.leave(draft, space, attachment);
     }
 
     /**

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.VmmState;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.util.LinkedHashMap;
@@ -232,6 +233,28 @@ public final class Snapshots {
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), made);
             return made;
         });
+    }
+
+    /** Refuses the state file of a VMM whose snapshot does not exist, or has one. */
+    static void checkVmmState(Draft draft, VmmState file) {
+        Space of = draft.requireSpace(Long.toString(file.snapshot()));
+        if (of.deleting() || of.vmmState().isPresent() || (of.snapshot().isEmpty() && !of.isLoading())) {
+            throw ProblemException.conflict(
+                    "no-snapshot",
+                    "space '%s' (id %d) is no snapshot of a machine, so the state of no VMM is kept with it"
+                            .formatted(of.name(), of.id()));
+        }
+        draft.spaces.values().stream()
+                .filter(other -> other.vmmState()
+                        .filter(known -> known.snapshot() == of.id())
+                        .isPresent())
+                .findFirst()
+                .ifPresent(other -> {
+                    throw ProblemException.conflict(
+                            "has-state",
+                            "snapshot '%s' (id %d) has the state of a VMM, in space '%s' (id %d); delete that first"
+                                    .formatted(of.name(), of.id(), other.name(), other.id()));
+                });
     }
 
     /** Refuses to delete a snapshot that has clones. */

@@ -88,6 +88,7 @@ public final class Spaces {
                 return earlier.get();
             }
             checkName(draft, request.name());
+            request.vmmState().ifPresent(file -> Snapshots.checkVmmState(draft, file));
             int pageSize = request.pageSize().orElse(4096);
             int copies = request.replicas().orElse(1);
             long pages = request.sizeBytes() / pageSize;
@@ -106,6 +107,9 @@ public final class Spaces {
                     .withPresence(map.filter(_ -> made.pages() > pages));
             if (request.isThin()) {
                 space = space.withThin();
+            }
+            if (request.isLoading()) {
+                space = space.withLoading(request.vmmState());
             }
             draft.spaces.put(Keys.id(id), space);
             draft.extents.create(space, made.extents());
@@ -276,10 +280,7 @@ public final class Spaces {
         Space deleted = ledger.change(draft -> {
             Space space = draft.requireSpace(idOrName);
             Snapshots.checkNoClones(draft, space);
-            draft.spaces.put(Keys.id(space.id()), space.withDeleting());
-            if (!space.deleting() || force) {
-                Attachments.beginDeletion(draft, space.withDeleting(), force);
-            }
+            Deletion.begin(draft, space, force);
             Deletion.finish(draft, space.withDeleting());
             return space;
         });

@@ -148,10 +148,9 @@ public final class SpaceCommand implements Callable<Integer> {
                     Optional.ofNullable(homes),
                     Optional.ofNullable(keyId),
                     Optional.ofNullable(nodes),
-                    replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas),
-                    thin ? Optional.of(true) : Optional.empty());
+                    replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas));
             try (CoordinatorClient client = target.client()) {
-                print(spec, client.createSpace(request));
+                print(spec, client.createSpace(thin ? request.asThin() : request));
                 return 0;
             }
         }

@@ -265,7 +265,7 @@ class AllocationsTest {
         attached();
         allocate(0, 1);
         deallocate(0, 1);
-        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty()));
+        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
         zero();
         assertEquals(4 * EXTENT, freeBytes("h"));
     }
@@ -286,7 +286,7 @@ class AllocationsTest {
         attached();
         allocate(1);
         with.spaces.delete("vm", true);
-        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty()));
+        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
         zero();
         assertEquals(4 * EXTENT, freeBytes("h"));
         with.checkIndexes();
@@ -337,8 +337,8 @@ class AllocationsTest {
                         Optional.of(List.of("h")),
                         Optional.empty(),
                         Optional.empty(),
-                        OptionalInt.empty(),
-                        Optional.of(true)));
+                        OptionalInt.empty())
+                        .asThin());
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new SpaceRequest(
@@ -348,8 +348,8 @@ class AllocationsTest {
                         Optional.empty(),
                         Optional.of("0123456789abcdef"),
                         Optional.empty(),
-                        OptionalInt.empty(),
-                        Optional.of(true)));
+                        OptionalInt.empty())
+                        .asThin());
     }
 
     /** In any order of requests no byte belongs to two extents, and what was given back is free in the end. */

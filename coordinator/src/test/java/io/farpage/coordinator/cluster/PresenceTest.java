@@ -51,7 +51,7 @@ class PresenceTest {
     }
 
     private void leave(String node, Incarnation incarnation, Optional<String> torn) {
-        attachments.detach("vm", node, incarnation, new Detachment(torn, Optional.empty(), Optional.of(LEFT)));
+        attachments.detach("vm", node, incarnation, new Detachment(torn, Optional.empty(), Optional.of(LEFT), false));
     }
 
     @Test

@@ -357,7 +357,8 @@ public final class CoordinatorClient implements AutoCloseable {
                 .with("incarnation", incarnation)
                 .with("torn", how.torn())
                 .with("seal", how.seal())
-                .with("presence", how.presence()));
+                .with("presence", how.presence())
+                .with("loaded", how.loaded() ? Optional.of(true) : Optional.empty()));
     }
 
     /**

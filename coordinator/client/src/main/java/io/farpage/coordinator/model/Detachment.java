@@ -9,18 +9,19 @@ import java.util.Optional;
  * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if it left no newer
  *     one
  * @param presence the mark of the {@link Presence presence map} that the homes have; empty if the node left none
+ * @param loaded whether all pages are there of a space that the node has loaded
  */
-public record Detachment(Optional<String> torn, Optional<String> seal, Optional<String> presence) {
+public record Detachment(Optional<String> torn, Optional<String> seal, Optional<String> presence, boolean loaded) {
     /** The node has nothing to say. */
-    public static final Detachment PLAIN = new Detachment(Optional.empty(), Optional.empty(), Optional.empty());
+    public static final Detachment PLAIN = new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false);
 
     /** Not all pages are at their homes. */
     public static Detachment torn(String reason) {
-        return new Detachment(Optional.of(reason), Optional.empty(), Optional.empty());
+        return new Detachment(Optional.of(reason), Optional.empty(), Optional.empty(), false);
     }
 
     /** The node has left the tags of an encrypted space in a file. */
     public static Detachment sealed(String mark) {
-        return new Detachment(Optional.empty(), Optional.of(mark), Optional.empty());
+        return new Detachment(Optional.empty(), Optional.of(mark), Optional.empty(), false);
     }
 }

@@ -32,6 +32,9 @@ import java.util.regex.Pattern;
  * @param snapshot since when it is read-only, which it stays; empty if it is not
  * @param base id of the snapshot that it is a clone of; empty if it has all pages itself
  * @param thin true if its extents get room when their pages are written first; empty if they had it from the start
+ * @param loading true until the node that loads its pages has attached it alone and detached: then it is a snapshot if
+ *     all pages are there, and deleted if not
+ * @param vmmState of what its pages are, if they are not the memory of a machine
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -49,7 +52,9 @@ public record Space(
         Optional<Presence> presence,
         Optional<Instant> snapshot,
         OptionalLong base,
-        Optional<Boolean> thin) {
+        Optional<Boolean> thin,
+        Optional<Boolean> loading,
+        Optional<VmmState> vmmState) {
 
     /**
      * The word of the problem document, of status 404, for the id of a space that no longer exists.
@@ -110,6 +115,8 @@ public record Space(
                 Optional.empty(),
                 Optional.empty(),
                 OptionalLong.empty(),
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -185,12 +192,25 @@ public record Space(
                 presence.map(map -> map.withMark(mark)),
                 Optional.of(since),
                 base,
-                thin);
+                thin,
+                Optional.empty(),
+                Optional.empty());
     }
 
     /** The same, read-only from a time on. */
     public Space withSnapshot(Instant since) {
-        return with(same -> same.snapshot = Optional.of(since));
+        return with(same -> {
+            same.snapshot = Optional.of(since);
+            same.loading = Optional.empty();
+        });
+    }
+
+    /** The same, to be a snapshot once it is loaded. */
+    public Space withLoading(Optional<VmmState> file) {
+        return with(same -> {
+            same.loading = Optional.of(true);
+            same.vmmState = file;
+        });
     }
 
     /** The same, with room that its extents get later. */
@@ -223,6 +243,8 @@ public record Space(
         private Optional<Instant> snapshot;
         private OptionalLong base;
         private Optional<Boolean> thin;
+        private Optional<Boolean> loading;
+        private Optional<VmmState> vmmState;
 
         Copy(Space of) {
             this.of = of;
@@ -237,6 +259,8 @@ public record Space(
             snapshot = of.snapshot;
             base = of.base;
             thin = of.thin;
+            loading = of.loading;
+            vmmState = of.vmmState;
         }
 
         Space space() {
@@ -256,7 +280,9 @@ public record Space(
                     presence,
                     snapshot,
                     base,
-                    thin);
+                    thin,
+                    loading,
+                    vmmState);
         }
     }
 
@@ -280,6 +306,16 @@ public record Space(
     /** Whether its extents get room when their pages are written first. */
     public boolean isThin() {
         return thin.orElse(false);
+    }
+
+    /** Whether its pages are being loaded, or will be: it is no snapshot yet. */
+    public boolean isLoading() {
+        return loading.orElse(false);
+    }
+
+    /** Bytes of what it holds: of a file, which may end within a page, or of the memory of a machine. */
+    public long contentBytes() {
+        return vmmState.map(VmmState::bytes).orElse(sizeBytes);
     }
 
     /** What an agent must understand to attach it. */
@@ -319,6 +355,11 @@ public record Space(
         if (isThin() && base.isEmpty()) {
             lines.add("  thin: takes room when pages are written first");
         }
+        if (isLoading()) {
+            lines.add("  is being loaded: a snapshot after that, or deleted if that fails");
+        }
+        vmmState.ifPresent(file -> lines.add("  state of a VMM, %d bytes, with the snapshot of id %d"
+                .formatted(file.bytes(), file.snapshot())));
         snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
         base.ifPresent(id -> lines.add(
                 "  clone of the snapshot with id %d; takes room when changed pages are written".formatted(id)));

@@ -18,6 +18,10 @@ import java.util.OptionalInt;
  * @param replicas how many homes each extent is given, 1 (when left out) to 3, in as many failure domains
  * @param thin whether room is taken when pages are written first, a 64th of the space at a time, and given back when
  *     all pages of such a part are zeros; false when left out: all room is taken at once
+ * @param loading whether it becomes a snapshot when the node that attaches it alone has loaded all pages, and is deleted
+ *     when that fails; false when left out
+ * @param vmmState of the state file of a VMM that is loaded: of which snapshot, and how long; left out for the memory
+ *     of a machine
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
@@ -27,7 +31,9 @@ public record SpaceRequest(
         Optional<String> keyId,
         Optional<List<String>> nodes,
         OptionalInt replicas,
-        Optional<Boolean> thin) {
+        Optional<Boolean> thin,
+        Optional<Boolean> loading,
+        Optional<VmmState> vmmState) {
 
     /** The most homes of an extent. */
     public static final int MAX_REPLICAS = 3;
@@ -60,6 +66,24 @@ public record SpaceRequest(
                     "homes: %s, but the homes of a thin space are chosen when its pages are written; leave homes out"
                             .formatted(homes.get()));
         }
+        loading = loading.filter(Boolean::booleanValue);
+        if (loading.isPresent() && (thin.isPresent() || keyId.isPresent())) {
+            throw new IllegalArgumentException(
+                    "loading: true, but a snapshot that is loaded is neither thin nor encrypted; leave thin and the key out");
+        }
+        if (vmmState.isPresent()) {
+            checkVmmState(vmmState.get(), loading.isPresent(), sizeBytes, pageSize.getAsInt());
+        }
+    }
+
+    private static void checkVmmState(VmmState file, boolean isLoading, long sizeBytes, int pageSize) {
+        if (!isLoading) {
+            throw new IllegalArgumentException("vmmState: a space for such a file is loaded; say loading: true");
+        }
+        if (sizeBytes != file.spaceBytes(pageSize)) {
+            throw new IllegalArgumentException("sizeBytes: %d, but a file of %d bytes takes %d in pages of %d"
+                    .formatted(sizeBytes, file.bytes(), file.spaceBytes(pageSize), pageSize));
+        }
     }
 
     /** A space that is not encrypted and that all nodes may attach. */
@@ -76,17 +100,40 @@ public record SpaceRequest(
             Optional<String> keyId,
             Optional<List<String>> nodes,
             OptionalInt replicas) {
-        this(name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.empty());
+        this(
+                name,
+                sizeBytes,
+                pageSize,
+                homes,
+                keyId,
+                nodes,
+                replicas,
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
     }
 
     /** The same, with {@code count} homes for each extent. */
     public SpaceRequest withReplicas(int count) {
-        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count), thin);
+        return new SpaceRequest(
+                name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count), thin, loading, vmmState);
     }
 
     /** The same, which takes room when pages are written first. */
     public SpaceRequest asThin() {
-        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.of(true));
+        return new SpaceRequest(
+                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.of(true), loading, vmmState);
+    }
+
+    /** The same, which is a snapshot once it is loaded: of the memory of a machine, or the state file of its VMM. */
+    public SpaceRequest asLoading(Optional<VmmState> file) {
+        return new SpaceRequest(
+                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, thin, Optional.of(true), file);
+    }
+
+    /** Whether it becomes a snapshot when it is loaded. */
+    public boolean isLoading() {
+        return loading.isPresent();
     }
 
     /** Whether room is taken when pages are written first. */

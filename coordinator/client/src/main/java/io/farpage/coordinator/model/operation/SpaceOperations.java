@@ -107,7 +107,9 @@ public final class SpaceOperations {
                             "of an encrypted space: the mark of the file that the agent has left the tags"
                                     + " in, 32 hex digits"),
                     new QueryParameter(
-                            "presence", false, "the mark of the presence map that the agent has left, 32 hex digits"));
+                            "presence", false, "the mark of the presence map that the agent has left, 32 hex digits"),
+                    new QueryParameter(
+                            "loaded", false, "true: all pages are there of a space that becomes a snapshot now"));
 
     public static final Operation<DropRequest, SpaceExtents> DROP = post(
                     ATTACHMENT + "/drops", ATTACHED_NODE, "space.drop")

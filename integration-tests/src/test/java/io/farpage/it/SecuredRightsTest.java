@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
 import io.farpage.agent.rest.AgentOperations;
+import io.farpage.agent.rest.ArchiveOperations;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.agent.rest.PageOperations;
 import io.farpage.it.deadlines.Deadlines;
@@ -142,7 +143,7 @@ class SecuredRightsTest extends SecuredNodes {
                         .forEach(method -> documented.add(method.toUpperCase(Locale.ROOT) + " " + path)));
         List<String> declared =
                 new ArrayList<>(List.of("GET /health", "GET /metrics", "GET /openapi.json", "GET /log", "PUT /log"));
-        for (Class<?> type : List.of(AgentOperations.class, GuestOperations.class, PageOperations.class)) {
+        for (Class<?> type : List.of(AgentOperations.class, GuestOperations.class, PageOperations.class, ArchiveOperations.class)) {
             for (Field field : type.getFields()) {
                 if (field.get(null) instanceof Operation<?, ?> operation) {
                     declared.add(operation.name());

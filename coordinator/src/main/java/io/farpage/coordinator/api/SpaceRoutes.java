@@ -197,7 +197,11 @@ final class SpaceRoutes {
     private void detach(Context ctx) throws InterruptedException {
         String node = ctx.pathParam("node");
         Set<String> homes = hosting.homesBeside(id(ctx), node);
-        attachments.detach(id(ctx), node, incarnation(ctx), new Detachment(torn(ctx), seal(ctx), presence(ctx), Requests.flag(ctx, "loaded")));
+        attachments.detach(
+                id(ctx),
+                node,
+                incarnation(ctx),
+                new Detachment(torn(ctx), seal(ctx), presence(ctx), Requests.flag(ctx, "loaded")));
         hosting.awaitAcknowledged(homes);
     }
 

@@ -191,7 +191,7 @@ public final class Snapshots {
                                     .map(each -> "'%s' (%s)".formatted(each.node(), each.mode()))
                                     .collect(Collectors.joining(", "))
                             + "; end its guest, or wait some seconds after its last page was read or written; of a"
-                            + " guest that runs: page-agent snapshot");
+                            + " guest that runs: page-agent snapshot create");
         }
     }
 

@@ -87,6 +87,9 @@ public final class Spaces {
             if (earlier.isPresent()) {
                 return earlier.get();
             }
+            if (request.isLoading()) {
+                endUnattended(draft, request.name());
+            }
             checkName(draft, request.name());
             request.vmmState().ifPresent(file -> Snapshots.checkVmmState(draft, file));
             int pageSize = request.pageSize().orElse(4096);
@@ -145,6 +148,16 @@ public final class Spaces {
         return Made.of(map.flatMap(one -> placement.place(pages + one.pages(), draft.groups(copies)))
                 .or(() -> placement.place(pages, draft.groups(copies)))
                 .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies)));
+    }
+
+    /** Deletes a space whose loader has failed before it attached the space. */
+    private static void endUnattended(Draft draft, String name) {
+        draft.findSpace(name)
+                .filter(space -> space.isLoading() && draft.attachedTo(space).isEmpty())
+                .ifPresent(space -> {
+                    Deletion.begin(draft, space, false);
+                    Deletion.finish(draft, space);
+                });
     }
 
     static void checkName(Draft draft, String name) {

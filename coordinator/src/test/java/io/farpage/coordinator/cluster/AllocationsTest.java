@@ -265,7 +265,8 @@ class AllocationsTest {
         attached();
         allocate(0, 1);
         deallocate(0, 1);
-        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
+        attachments.detach(
+                "vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
         zero();
         assertEquals(4 * EXTENT, freeBytes("h"));
     }
@@ -286,7 +287,8 @@ class AllocationsTest {
         attached();
         allocate(1);
         with.spaces.delete("vm", true);
-        attachments.detach("vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
+        attachments.detach(
+                "vm", "w", WRITER, new Detachment(Optional.empty(), Optional.empty(), Optional.empty(), false));
         zero();
         assertEquals(4 * EXTENT, freeBytes("h"));
         with.checkIndexes();
@@ -331,24 +333,24 @@ class AllocationsTest {
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new SpaceRequest(
-                        "vm",
-                        EXTENT,
-                        OptionalInt.empty(),
-                        Optional.of(List.of("h")),
-                        Optional.empty(),
-                        Optional.empty(),
-                        OptionalInt.empty())
+                                "vm",
+                                EXTENT,
+                                OptionalInt.empty(),
+                                Optional.of(List.of("h")),
+                                Optional.empty(),
+                                Optional.empty(),
+                                OptionalInt.empty())
                         .asThin());
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new SpaceRequest(
-                        "vm",
-                        EXTENT,
-                        OptionalInt.empty(),
-                        Optional.empty(),
-                        Optional.of("0123456789abcdef"),
-                        Optional.empty(),
-                        OptionalInt.empty())
+                                "vm",
+                                EXTENT,
+                                OptionalInt.empty(),
+                                Optional.empty(),
+                                Optional.of("0123456789abcdef"),
+                                Optional.empty(),
+                                OptionalInt.empty())
                         .asThin());
     }
 

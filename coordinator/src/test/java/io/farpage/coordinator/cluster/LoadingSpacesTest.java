@@ -1,6 +1,7 @@
 package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -96,6 +97,15 @@ class LoadingSpacesTest {
     }
 
     @Test
+    void shouldGiveWayWhenItsLoaderHasNotAttachedIt() {
+        long first = create("golden", Optional.empty()).id();
+        long second = create("golden", Optional.empty()).id();
+        assertNotEquals(first, second);
+        attach("golden", AttachMode.EXCLUSIVE);
+        refused("name-taken", "'golden'", () -> create("golden", Optional.empty()));
+    }
+
+    @Test
     void shouldStayWhenPagesOfItWereOnlyRead() {
         create("golden", Optional.empty());
         attach("golden", AttachMode.SHARED);
@@ -128,7 +138,10 @@ class LoadingSpacesTest {
         Space golden = load("golden", Optional.empty());
         Space state = load("golden.state", Optional.of(file(golden, PAGE + 1)));
         refused("has-state", "in space 'golden.state'", () -> create("other", Optional.of(file(golden, PAGE + 1))));
-        refused("no-snapshot", "is no snapshot of a machine", () -> create("other", Optional.of(file(state, PAGE + 1))));
+        refused(
+                "no-snapshot",
+                "is no snapshot of a machine",
+                () -> create("other", Optional.of(file(state, PAGE + 1))));
         Space plain = with.spaces.create(SpaceRequest.of("vm", PAGE));
         refused("no-snapshot", "space 'vm'", () -> create("other", Optional.of(file(plain, PAGE + 1))));
     }
@@ -139,6 +152,9 @@ class LoadingSpacesTest {
         assertThrows(IllegalArgumentException.class, () -> request.asLoading(Optional.of(new VmmState(1, PAGE))));
         assertThrows(IllegalArgumentException.class, () -> new VmmState(1, 0));
         assertThrows(IllegalArgumentException.class, () -> new VmmState(1, VmmState.MAX_BYTES + 1));
-        assertEquals(PAGE + 1, load("golden.state", Optional.of(file(load("g", Optional.empty()), PAGE + 1))).contentBytes());
+        assertEquals(
+                PAGE + 1,
+                load("golden.state", Optional.of(file(load("g", Optional.empty()), PAGE + 1)))
+                        .contentBytes());
     }
 }

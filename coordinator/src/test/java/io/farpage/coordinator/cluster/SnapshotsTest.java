@@ -63,7 +63,8 @@ class SnapshotsTest {
     @Test
     void shouldLetManyNodesReadASnapshotAndNoneWrite() {
         attach("golden", "a", A, AttachMode.EXCLUSIVE);
-        attachments.detach("golden", "a", A, new Detachment(Optional.empty(), Optional.empty(), Optional.of(MARK), false));
+        attachments.detach(
+                "golden", "a", A, new Detachment(Optional.empty(), Optional.empty(), Optional.of(MARK), false));
         Space made = snapshots.make("golden");
         assertEquals(Optional.of(with.time.now()), made.snapshot());
         attach("golden", "a", A, AttachMode.SHARED);

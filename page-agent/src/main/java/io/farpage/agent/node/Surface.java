@@ -3,6 +3,7 @@ package io.farpage.agent.node;
 import io.farpage.agent.config.FaultTraceKeys;
 import io.farpage.agent.config.LatencyKeys;
 import io.farpage.agent.control.CloseStack;
+import io.farpage.agent.control.archive.SnapshotArchives;
 import io.farpage.agent.control.latency.FetcherLatencies;
 import io.farpage.agent.control.latency.LatencyLog;
 import io.farpage.agent.control.latency.LatencySeries;
@@ -13,11 +14,13 @@ import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.ApiSocket;
+import io.farpage.agent.rest.ArchiveApi;
 import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.FaultTraceMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.ImageApi;
+import io.farpage.agent.rest.ImagePermits;
 import io.farpage.agent.rest.LatencyApi;
 import io.farpage.agent.rest.LatencyLogMetrics;
 import io.farpage.agent.rest.MountMetrics;
@@ -85,13 +88,19 @@ final class Surface {
 
     private static List<Route> routes(
             Foundation base, Movers movers, Supplier<List<LatencySeries>> latencies, Handover handover) {
+        SpaceImage image = new SpaceImage(movers.pages(), movers.presence());
+        ImagePermits permits = new ImagePermits();
         return Stream.of(
                         new AgentApi(base.transports(), movers.links(), base.spaces(), movers.pages()).routes(),
                         new GuestApi(movers.guests()).routes(),
                         new ShardApi(movers.shards().loops()).routes(),
                         new LatencyApi(latencies).routes(),
                         List.of(Route.answering(AgentOperations.HAND_OVER, ctx -> handover.begin())),
-                        new ImageApi(base.spaces(), new SpaceImage(movers.pages(), movers.presence())).routes())
+                        new ImageApi(base.spaces(), image, permits).routes(),
+                        new ArchiveApi(
+                                        new SnapshotArchives(base.spaces(), image, movers.guests()::createToLoad),
+                                        permits)
+                                .routes())
                 .flatMap(List::stream)
                 .toList();
     }

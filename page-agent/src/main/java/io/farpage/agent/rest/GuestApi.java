@@ -63,7 +63,7 @@ public final class GuestApi {
         });
     }
 
-    private static ProblemException away(CoordinatorException e) {
+    static ProblemException away(CoordinatorException e) {
         return new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
     }
 
@@ -98,7 +98,7 @@ public final class GuestApi {
         return guests.status(space(ctx));
     }
 
-    private static ProblemException problem(GuestException e) {
+    static ProblemException problem(GuestException e) {
         String message = String.valueOf(e.getMessage());
         return switch (e.obstacle()) {
             case NOT_FOUND -> ProblemException.notFound(message);

@@ -17,63 +17,31 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /** The routes for the whole memory of a space. */
 public final class ImageApi {
-    /** Images at once: each has up to 8 MiB of pages in memory. */
-    private static final int MAX_IMAGES = 4;
-
-    private static final int RETRY_SECONDS = 5;
-
     /** How long an answer waits for the space to be detached, if the coordinator is slow. */
     private static final int DETACH_SECONDS = 5;
 
-    private final Semaphore permits = new Semaphore(MAX_IMAGES);
     private final Spaces spaces;
     private final SpaceImage image;
+    private final ImagePermits permits;
 
-    public ImageApi(Spaces spaces, SpaceImage image) {
+    public ImageApi(Spaces spaces, SpaceImage image, ImagePermits permits) {
         this.spaces = spaces;
         this.image = image;
+        this.permits = permits;
     }
 
     /** All of them. */
     public List<Route> routes() {
-        return List.of(new Route(PageOperations.SAVE, this::save), new Route(PageOperations.LOAD, this::load));
-    }
-
-    private static void requirePermit(boolean acquired) {
-        if (!acquired) {
-            throw new ProblemException(
-                            503,
-                            "overloaded",
-                            "%d images of spaces are being saved or loaded, the most at once; try again later"
-                                    .formatted(MAX_IMAGES))
-                    .withRetryAfter(RETRY_SECONDS);
-        }
+        return List.of(
+                new Route(PageOperations.SAVE, ctx -> permits.run(() -> save(ctx))),
+                new Route(PageOperations.LOAD, ctx -> permits.run(() -> load(ctx))));
     }
 
     private void save(Context ctx) throws IOException, InterruptedException {
-        requirePermit(permits.tryAcquire());
-        try {
-            saveOne(ctx);
-        } finally {
-            permits.release();
-        }
-    }
-
-    private void load(Context ctx) throws InterruptedException {
-        requirePermit(permits.tryAcquire());
-        try {
-            loadOne(ctx);
-        } finally {
-            permits.release();
-        }
-    }
-
-    private void saveOne(Context ctx) throws IOException, InterruptedException {
         boolean force =
                 Requests.optionalQuery(ctx, "force").filter("true"::equals).isPresent();
         SpaceUse use = AgentApi.space(spaces, ctx);
@@ -86,7 +54,7 @@ public final class ImageApi {
                             .formatted(use.map().name(), torn.at(), torn.reason()));
         }
         ctx.contentType(PageOperations.BYTES);
-        ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
+        ctx.header("Content-Length", Long.toString(use.space().contentBytes()));
         try {
             image.save(use, ctx.res().getOutputStream());
         } catch (PageException e) {
@@ -114,7 +82,7 @@ public final class ImageApi {
         return space.isPresent() ? spaces.useExclusively(space.get().id(), new Claim(true, false)) : Optional.empty();
     }
 
-    private void loadOne(Context ctx) throws InterruptedException {
+    private void load(Context ctx) throws InterruptedException {
         try {
             long length = ctx.req().getContentLengthLong();
             SpaceUse use = AgentApi.use(ctx, this::exclusively);

@@ -358,8 +358,8 @@ public record Space(
         if (isLoading()) {
             lines.add("  is being loaded: a snapshot after that, or deleted if that fails");
         }
-        vmmState.ifPresent(file -> lines.add("  state of a VMM, %d bytes, with the snapshot of id %d"
-                .formatted(file.bytes(), file.snapshot())));
+        vmmState.ifPresent(file -> lines.add(
+                "  state of a VMM, %d bytes, with the snapshot of id %d".formatted(file.bytes(), file.snapshot())));
         snapshot.ifPresent(since -> lines.add("  snapshot since %s, read-only".formatted(since)));
         base.ifPresent(id -> lines.add(
                 "  clone of the snapshot with id %d; takes room when changed pages are written".formatted(id)));

@@ -18,7 +18,7 @@ public final class GuestException extends Exception {
 
     private final Obstacle obstacle;
 
-    GuestException(Obstacle obstacle, String message) {
+    public GuestException(Obstacle obstacle, String message) {
         super(message);
         this.obstacle = obstacle;
     }

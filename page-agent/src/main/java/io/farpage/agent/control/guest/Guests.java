@@ -18,6 +18,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.VmmState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -207,6 +208,11 @@ public final class Guests implements AutoCloseable, SampledGuests {
     /** Creates a space, for a guest of any node. */
     public Space create(NewSpace space) throws CoordinatorException, GuestException {
         return creation.create(space);
+    }
+
+    /** Creates a space that is a snapshot when it is loaded: of the memory of a machine, or the state of its VMM. */
+    public Space createToLoad(NewSpace space, Optional<VmmState> file) throws CoordinatorException, GuestException {
+        return creation.createToLoad(space, file);
     }
 
     /** A space as the coordinator has it. */

@@ -11,9 +11,11 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.VmmState;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** Creates spaces for guests. Thread-safe. */
 final class SpaceCreation {
@@ -92,16 +94,25 @@ final class SpaceCreation {
 
     /** Creates a space. */
     Space create(NewSpace space) throws CoordinatorException, GuestException {
+        return create(space, request -> request);
+    }
+
+    /** Creates a space that is a snapshot when it is loaded: of the memory of a machine, or the state of its VMM. */
+    Space createToLoad(NewSpace space, Optional<VmmState> file) throws CoordinatorException, GuestException {
+        return create(space, request -> request.asLoading(file));
+    }
+
+    private Space create(NewSpace space, UnaryOperator<SpaceRequest> how) throws CoordinatorException, GuestException {
         try {
-            return create(new SpaceRequest(
+            SpaceRequest request = new SpaceRequest(
                     space.name(),
                     space.sizeBytes(),
                     space.pageSize(),
                     homes(space),
                     keyId(space),
                     space.nodes(),
-                    space.replicas(),
-                    space.thin()));
+                    space.replicas());
+            return create(how.apply(space.thin().orElse(false) ? request.asThin() : request));
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } catch (SealException e) {

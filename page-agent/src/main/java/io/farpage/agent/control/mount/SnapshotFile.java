@@ -174,7 +174,7 @@ final class SnapshotFile {
      * @throws IOException if the pages are lost
      */
     Optional<byte[]> read(long offset, int size, BooleanSupplier goesOn) throws IOException, InterruptedException {
-        int length = Math.clamp(space.sizeBytes() - offset, 0, size);
+        int length = Math.clamp(space.contentBytes() - offset, 0, size);
         while (goesOn.getAsBoolean()) {
             try {
                 SpaceReader from = use().map(Reading::reader)

@@ -282,7 +282,7 @@ final class SnapshotMount implements AutoCloseable {
     private FuseAnswer.Attributes attributes(Space space) {
         return new FuseAnswer.Attributes(
                 SnapshotFile.node(space.id()),
-                space.sizeBytes(),
+                space.contentBytes(),
                 space.snapshot().orElse(space.createdAt()),
                 false,
                 hello.mode(),

@@ -97,7 +97,7 @@ public final class SpaceImage {
 
     /**
      * Reads the memory of a space from {@code from}, which must have exactly as many bytes. Pages of zeros are not
-     * written where the homes have zeros.
+     * written where the homes have zeros. A space that was made to be loaded is a snapshot when it is detached.
      *
      * @param use of the space, exclusive; closed at the end
      * @param length of {@code from}, if it is known
@@ -108,7 +108,7 @@ public final class SpaceImage {
             throws IOException, PageException, InterruptedException {
         try (use) {
             SpaceMap map = use.map();
-            long bytes = map.pages() * map.pageSize();
+            long bytes = use.space().contentBytes();
             if (length.orElse(bytes) < bytes) {
                 throw tooShort(map, length.getAsLong() / map.pageSize());
             }
@@ -175,14 +175,20 @@ public final class SpaceImage {
             if (hasWritten) {
                 use.presence(after.flatMap(now -> presence.write(use, now)));
             }
+            if (use.space().isLoading()) {
+                use.loaded();
+            }
         }
 
+        /** Some pages. What is behind the end of a file is zeros. */
         private byte[] read(InputStream from, long first, int count) throws IOException {
-            byte[] data = from.readNBytes(count * map.pageSize());
-            if (data.length < count * map.pageSize()) {
+            int bytes = count * map.pageSize();
+            int expected = (int) Math.min(bytes, use.space().contentBytes() - first * map.pageSize());
+            byte[] data = from.readNBytes(expected);
+            if (data.length < expected) {
                 throw tooShort(map, first + data.length / map.pageSize());
             }
-            return data;
+            return data.length == bytes ? data : Arrays.copyOf(data, bytes);
         }
 
         /** Begins to write those of some pages that are not zeros where the homes have zeros, in runs. */

@@ -22,10 +22,9 @@ public final class SpaceReader {
         runs = new PresentRuns(presence.orElse(null));
     }
 
-    /** Bytes of the guest's memory. */
+    /** Bytes of the guest's memory, or of the file that the space holds. */
     public long size() {
-        SpaceMap map = use.map();
-        return map.pages() * map.pageSize();
+        return use.space().contentBytes();
     }
 
     /** Which pages the homes have. */

@@ -37,6 +37,7 @@ final class AttachedSpace {
     private boolean detached;
     private Optional<String> torn = Optional.empty();
     private Optional<String> seal = Optional.empty();
+    private boolean loaded;
     private Optional<String> presence;
     private boolean writes;
 
@@ -354,6 +355,16 @@ final class AttachedSpace {
     /** Why the space is torn, if it is: also if its exclusive use has not ended. */
     synchronized Optional<String> torn() {
         return torn.isEmpty() && exclusive ? Optional.of("the agent ended before its guest did") : torn;
+    }
+
+    /** All pages are there of a space that the exclusive use has loaded. */
+    synchronized void loaded() {
+        loaded = true;
+    }
+
+    /** Whether all pages are there of a space that an exclusive use has loaded. */
+    synchronized boolean isLoaded() {
+        return loaded;
     }
 
     /** The exclusive use has left the tags of the pages in a file with this mark. */

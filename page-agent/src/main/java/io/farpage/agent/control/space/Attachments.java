@@ -269,7 +269,7 @@ final class Attachments {
             if (!find(space.id()).equals(Optional.of(space))) {
                 return; // another thread has attached to it again
             }
-            requests.detach(space.id(), new Detachment(space.torn(), space.seal(), space.presence()));
+            requests.detach(space.id(), new Detachment(space.torn(), space.seal(), space.presence(), space.isLoaded()));
             space.onDetached();
             attached.remove(space.id(), space);
             detached.accept(space.id());

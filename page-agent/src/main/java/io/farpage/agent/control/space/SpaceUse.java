@@ -199,6 +199,11 @@ public final class SpaceUse implements AutoCloseable {
         space.tear(reason);
     }
 
+    /** Reports that all pages are there of a space that this exclusive use has loaded: once it is detached it is a snapshot. */
+    public void loaded() {
+        space.loaded();
+    }
+
     /** The space as the coordinator described it when this agent attached to it, or since. */
     public Space space() {
         return space.extents().space();

@@ -111,6 +111,15 @@ final class FoundSchedulesTest {
                         + " b1 . . . . B0/1 . . . g . . U g . . f F"));
     }
 
+    /** The WRITE of a page failed after the guest had stored to the page, and the snapshot counted as saved. */
+    @Test
+    void shouldFailASnapshotWhenAPageChangedBeforeItsWriteFailed() {
+        Replay.run(
+                new Setup(30, 0, 4, 25, 1, 4, 16).with(Feature.SNAPSHOT),
+                World.SHORT_NANOS,
+                Step.parse("w2/18 . . . g2 F . . . . w3/18 . h"));
+    }
+
     /** Zeros of a snapshot that was given up failed, and were written again for the next, over what was stored since. */
     @Test
     void shouldNotRepeatZerosOfAnEarlierSnapshot() {

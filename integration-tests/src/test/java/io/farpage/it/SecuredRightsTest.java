@@ -143,7 +143,8 @@ class SecuredRightsTest extends SecuredNodes {
                         .forEach(method -> documented.add(method.toUpperCase(Locale.ROOT) + " " + path)));
         List<String> declared =
                 new ArrayList<>(List.of("GET /health", "GET /metrics", "GET /openapi.json", "GET /log", "PUT /log"));
-        for (Class<?> type : List.of(AgentOperations.class, GuestOperations.class, PageOperations.class, ArchiveOperations.class)) {
+        for (Class<?> type :
+                List.of(AgentOperations.class, GuestOperations.class, PageOperations.class, ArchiveOperations.class)) {
             for (Field field : type.getFields()) {
                 if (field.get(null) instanceof Operation<?, ?> operation) {
                     declared.add(operation.name());

@@ -27,6 +27,7 @@ import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.VmmState;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ThreadScheduling;
@@ -215,6 +216,30 @@ class SnapshotMountTest {
         assertArrayEquals(Arrays.copyOfRange(memory, last, PAGES * PAGE), kernel.read(node, last, 2 * PAGE), "cut");
         assertEquals(0, kernel.read(node, PAGES * PAGE, PAGE).length, "behind the end");
         assertEquals(0, kernel.read(node, 1L << 40, PAGE).length, "far behind the end");
+    }
+
+    /** The file ends within a page of its space. */
+    @Test
+    void shouldGiveTheBytesOfAStateFile() throws Exception {
+        VmmState file = new VmmState(makeSnapshot("golden"), PAGE + 9);
+        SpaceRequest request =
+                new SpaceRequest("golden.state", 2 * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("a")));
+        long id = coordinator
+                .client()
+                .createSpace(request.asLoading(Optional.of(file)))
+                .id();
+        acknowledge("a", INCARNATION);
+        byte[] state = Arrays.copyOfRange(memory(), PAGE, 2 * PAGE + 9);
+        image.load(
+                spaces.useExclusively(id, Claim.PLAIN).orElseThrow(),
+                new ByteArrayInputStream(state),
+                OptionalLong.of(state.length));
+        spaces.detachAll();
+        ByteBuffer entry = kernel.lookUp("golden.state").fields();
+        assertEquals(PAGE + 9, entry.getLong(48), "size");
+        long node = SnapshotFile.node(id);
+        assertEquals(0, kernel.open(node).error());
+        assertArrayEquals(state, kernel.read(node, 0, 4 * PAGE));
     }
 
     @Test

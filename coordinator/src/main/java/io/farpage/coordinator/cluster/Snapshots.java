@@ -241,7 +241,7 @@ public final class Snapshots {
         if (of.deleting() || of.vmmState().isPresent() || (of.snapshot().isEmpty() && !of.isLoading())) {
             throw ProblemException.conflict(
                     "no-snapshot",
-                    "space '%s' (id %d) is no snapshot of a machine, so the state of no VMM is kept with it"
+                    "space '%s' (id %d) is not the snapshot of a machine, so the state of no VMM is kept with it"
                             .formatted(of.name(), of.id()));
         }
         draft.spaces.values().stream()

@@ -140,7 +140,7 @@ class LoadingSpacesTest {
         refused("has-state", "in space 'golden.state'", () -> create("other", Optional.of(file(golden, PAGE + 1))));
         refused(
                 "no-snapshot",
-                "is no snapshot of a machine",
+                "is not the snapshot of a machine",
                 () -> create("other", Optional.of(file(state, PAGE + 1))));
         Space plain = with.spaces.create(SpaceRequest.of("vm", PAGE));
         refused("no-snapshot", "space 'vm'", () -> create("other", Optional.of(file(plain, PAGE + 1))));

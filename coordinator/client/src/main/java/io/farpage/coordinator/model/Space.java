@@ -308,7 +308,7 @@ public record Space(
         return thin.orElse(false);
     }
 
-    /** Whether its pages are being loaded, or will be: it is no snapshot yet. */
+    /** Whether its pages are being loaded, or will be, before it becomes a snapshot. */
     public boolean isLoading() {
         return loading.orElse(false);
     }

@@ -18,10 +18,10 @@ import java.util.OptionalInt;
  * @param replicas how many homes each extent is given, 1 (when left out) to 3, in as many failure domains
  * @param thin whether room is taken when pages are written first, a 64th of the space at a time, and given back when
  *     all pages of such a part are zeros; false when left out: all room is taken at once
- * @param loading whether it becomes a snapshot when the node that attaches it alone has loaded all pages, and is deleted
- *     when that fails; false when left out
- * @param vmmState of the state file of a VMM that is loaded: of which snapshot, and how long; left out for the memory
- *     of a machine
+ * @param loading whether it becomes a snapshot when the node that attaches it alone has loaded all pages, and is
+ *     deleted when that fails; false when left out
+ * @param vmmState how long the state file of a VMM is that is loaded, and with which snapshot it goes; left out for the
+ *     memory of a machine
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
@@ -69,7 +69,8 @@ public record SpaceRequest(
         loading = loading.filter(Boolean::booleanValue);
         if (loading.isPresent() && (thin.isPresent() || keyId.isPresent())) {
             throw new IllegalArgumentException(
-                    "loading: true, but a snapshot that is loaded is neither thin nor encrypted; leave thin and the key out");
+                    "loading: true, but a snapshot that is loaded is neither thin nor encrypted; leave thin and the key"
+                            + " out");
         }
         if (vmmState.isPresent()) {
             checkVmmState(vmmState.get(), loading.isPresent(), sizeBytes, pageSize.getAsInt());

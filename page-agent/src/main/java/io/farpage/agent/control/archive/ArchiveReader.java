@@ -11,8 +11,8 @@ import java.util.zip.ZipInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads an archive, in the order of its entries. Of what a damaged one says, no more is taken into memory than an entry
- * may have. One thread.
+ * Reads an archive, in the order of its entries. No more is taken into memory than an entry may have, whatever a
+ * damaged archive says. One thread.
  */
 final class ArchiveReader {
     private static final int MAX_JSON = 64 << 10;
@@ -23,15 +23,16 @@ final class ArchiveReader {
     /**
      * Reads the header.
      *
-     * @throws IOException if it is no archive, or is damaged
+     * @throws IOException if it is damaged, or not an archive
      */
     ArchiveReader(InputStream from) throws IOException {
         zip = new ZipInputStream(from);
         @Nullable String first = next();
         if (!ArchiveHeader.ENTRY.equals(first)) {
-            throw new IOException("it is no archive of a snapshot: it does not begin with %s; a memory file of a VMM is"
-                            .formatted(ArchiveHeader.ENTRY)
-                    + " loaded by page-agent load");
+            throw new IOException(
+                    "it is not the archive of a snapshot: it does not begin with %s; a memory file of a VMM is"
+                                    .formatted(ArchiveHeader.ENTRY)
+                            + " loaded by page-agent load");
         }
         header = ArchiveHeader.parse(content(first, MAX_JSON));
     }
@@ -88,7 +89,7 @@ final class ArchiveReader {
                 return 0;
             }
             try {
-                int part = zip.read(to, from, (int) Math.clamp(left, 1, length));
+                int part = zip.read(to, from, Math.clamp(left, 1, length));
                 if ((part > 0) == (left == 0)) {
                     throw new ZipException(
                             "it has not %d bytes".formatted(header.stateBytes().orElseThrow()));

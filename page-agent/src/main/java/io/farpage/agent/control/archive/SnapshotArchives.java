@@ -45,7 +45,7 @@ public final class SnapshotArchives {
     }
 
     /**
-     * Where a snapshot is to be kept.
+     * Where a snapshot is kept.
      *
      * @param homes the nodes to take memory from; empty for all others than this one
      * @param replicas homes of each page; empty for 1
@@ -140,7 +140,7 @@ public final class SnapshotArchives {
         if (space.snapshot().isEmpty() || space.vmmState().isPresent()) {
             throw new GuestException(
                     GuestException.Obstacle.CONFLICT,
-                    "space '%s' is no snapshot of a machine; page-agent save saves the memory of any space"
+                    "space '%s' is not the snapshot of a machine; page-agent save saves the memory of any space"
                             .formatted(name));
         }
         return space;
@@ -166,19 +166,12 @@ public final class SnapshotArchives {
         ArchiveReader archive = new ArchiveReader(from);
         ArchiveHeader header = archive.header();
         Space memory = create(name, header.sizeBytes(), header.pageSize(), keeping, Optional.empty());
-        try (SpaceUse use = useAlone(memory)) {
-            CountDownLatch detached = whenDetached(use);
-            try {
-                if (header.stateBytes().isPresent()) {
-                    keep(memory, header.stateBytes().getAsLong(), keeping, archive.state());
-                }
-                image.load(use, archive.memory(), OptionalLong.empty());
-            } finally {
-                use.close();
-                await(detached);
+        return fill(memory, use -> {
+            if (header.stateBytes().isPresent()) {
+                keep(memory, header.stateBytes().getAsLong(), keeping, archive.state());
             }
-        }
-        return requireMade(memory);
+            image.load(use, archive.memory(), OptionalLong.empty());
+        });
     }
 
     /**
@@ -204,13 +197,27 @@ public final class SnapshotArchives {
         }
         String name = snapshot.name() + VmmState.SUFFIX;
         Space space = create(name, file.spaceBytes(STATE_PAGE), STATE_PAGE, keeping, Optional.of(file));
-        try (SpaceUse use = useAlone(space)) {
-            CountDownLatch detached = whenDetached(use);
-            try {
-                image.load(use, from, OptionalLong.of(bytes));
-            } finally {
-                use.close();
-                await(detached);
+        return fill(space, use -> image.load(use, from, OptionalLong.of(bytes)));
+    }
+
+    /** Loads a space, which this node uses alone meanwhile. */
+    @FunctionalInterface
+    private interface Filling {
+        void fill(SpaceUse use)
+                throws IOException, PageException, CoordinatorException, GuestException, InterruptedException;
+    }
+
+    /** Loads a space. The coordinator makes it a snapshot, or deletes it, when it learns that the use has ended. */
+    private Space fill(Space space, Filling filling)
+            throws IOException, PageException, CoordinatorException, GuestException, InterruptedException {
+        SpaceUse alone = useAlone(space);
+        CountDownLatch detached = new CountDownLatch(1);
+        alone.whenDetached(detached::countDown);
+        try (alone) {
+            filling.fill(alone);
+        } finally {
+            if (!detached.await(DETACHED.toSeconds(), TimeUnit.SECONDS)) {
+                log.warn("the coordinator has not learned within {} that space {} is loaded", DETACHED, space.name());
             }
         }
         return requireMade(space);
@@ -238,26 +245,13 @@ public final class SnapshotArchives {
                         "space '%s' was deleted while it was loaded".formatted(space.name())));
     }
 
-    private static CountDownLatch whenDetached(SpaceUse use) {
-        CountDownLatch detached = new CountDownLatch(1);
-        use.whenDetached(detached::countDown);
-        return detached;
-    }
-
-    /** The coordinator makes the snapshot, or deletes the space, when it learns that the use has ended. */
-    private static void await(CountDownLatch detached) throws InterruptedException {
-        if (!detached.await(DETACHED.toSeconds(), TimeUnit.SECONDS)) {
-            log.warn("the coordinator has not learned within {} that a space is loaded", DETACHED);
-        }
-    }
-
     private Space requireMade(Space space) throws CoordinatorException, GuestException {
         return spaces.find(Long.toString(space.id()))
                 .filter(now -> now.snapshot().isPresent())
                 .orElseThrow(() -> new GuestException(
                         GuestException.Obstacle.CONFLICT,
-                        ("the coordinator has not made a snapshot of space '%s' (id %d), which is loaded; it was deleted,"
-                                        + " or the coordinator is away: page-agent space show tells")
+                        ("the coordinator has not made a snapshot of space '%s' (id %d), which is loaded; it was"
+                                        + " deleted, or the coordinator is away: page-agent space show tells")
                                 .formatted(space.name(), space.id())));
     }
 }

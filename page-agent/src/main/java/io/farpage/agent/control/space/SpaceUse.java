@@ -199,7 +199,7 @@ public final class SpaceUse implements AutoCloseable {
         space.tear(reason);
     }
 
-    /** Reports that all pages are there of a space that this exclusive use has loaded: once it is detached it is a snapshot. */
+    /** All pages are there of a space that this exclusive use has loaded. It is a snapshot once it is detached. */
     public void loaded() {
         space.loaded();
     }

@@ -222,13 +222,13 @@ class SnapshotArchivesTest {
         CoordinatorRefusedException second =
                 assertThrows(CoordinatorRefusedException.class, () -> archives.keepState("golden", 5, of(new byte[5])));
         assertTrue(second.problem().is("name-taken"), second::getMessage);
-        refused("is no snapshot of a machine", () -> archives.keepState("golden.state", 5, of(new byte[5])));
+        refused("is not the snapshot of a machine", () -> archives.keepState("golden.state", 5, of(new byte[5])));
     }
 
     @Test
     void shouldRefuseWhatIsNoSnapshot() throws Exception {
         coordinator.client().createSpace(SpaceRequest.of("vm", PAGE));
-        refused("'vm' is no snapshot of a machine", () -> archives.save("vm"));
+        refused("'vm' is not the snapshot of a machine", () -> archives.save("vm"));
         refused("there is no space 'absent'", () -> archives.save("absent"));
         assertThrows(GuestException.class, () -> archives.keepState("absent", 5, of(new byte[5])));
     }

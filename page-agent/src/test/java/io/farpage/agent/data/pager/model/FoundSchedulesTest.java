@@ -120,7 +120,7 @@ final class FoundSchedulesTest {
                 Step.parse("w2/18 . . . g2 F . . . . w3/18 . h"));
     }
 
-    /** Zeros of a snapshot that was given up failed, and were written again for the next, over what was stored since. */
+    /** Zeros of a snapshot that was given up failed, and were written for the next one, over what was stored since. */
     @Test
     void shouldNotRepeatZerosOfAnEarlierSnapshot() {
         Replay.run(

@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceReplicas;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.rest.AccessControl;
@@ -86,6 +87,7 @@ final class SpaceRoutes {
                 new Route(SpaceOperations.DELETE, this::delete),
                 Route.answering(SpaceOperations.ALLOWED, this::allowed),
                 Route.answering(SpaceOperations.ALLOW, this::allow),
+                Route.answering(SpaceOperations.REPLICATE, this::replicate),
                 Route.answering(SpaceOperations.ATTACHED, ctx -> attachments.of(id(ctx))),
                 Route.answering(SpaceOperations.ATTACH, this::attach),
                 new Route(SpaceOperations.DETACH, this::detach),
@@ -143,6 +145,12 @@ final class SpaceRoutes {
         Space space = spaces.allow(id(ctx), request, Optional.ofNullable(ctx.header("If-Match")));
         ctx.header(ETAG, NodesTag.of(space));
         return space;
+    }
+
+    private Space replicate(Context ctx) throws IOException {
+        SpaceReplicas request = Requests.body(ctx, SpaceOperations.REPLICATE, SHORT_BODY);
+        RequestAudit.note(ctx, "replicas", request.replicas());
+        return spaces.replicate(id(ctx), request);
     }
 
     private Attachment attach(Context ctx) throws IOException, InterruptedException {

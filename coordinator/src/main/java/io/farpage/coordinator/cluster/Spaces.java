@@ -14,6 +14,7 @@ import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceReplicas;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
@@ -140,7 +141,7 @@ public final class Spaces {
         List<FreeSpace> rooms = rooms(draft, request);
         Placement placement =
                 new Placement(rooms, copies, pageSize, options.divides() ? Bounds.extentsOfGroup(draft) : 1);
-        checkDomains(placement, copies);
+        checkDomains(placement.domains(), copies);
         if (request.isThin()) {
             long behind = map.map(Presence::pages).orElse(0L);
             return Made.of(Placement.unallocated(pages, behind, Bounds.extentsOfThin(draft), List.of()));
@@ -219,12 +220,52 @@ public final class Spaces {
                 draft.emitSoft(kind, Optional.of(node), Optional.empty(), draft.requireSpace(Long.toString(space))));
     }
 
+    /**
+     * Gives each extent of a space more homes from now on. Repair chooses them, and they pull the pages, also while a
+     * guest runs.
+     */
+    public Space replicate(String idOrName, SpaceReplicas request) {
+        return ledger.change(draft -> {
+            Space before = draft.requireSpace(idOrName);
+            int more = request.replicas() - before.copies();
+            if (before.deleting()) {
+                throw ProblemException.notFound("space '%s' is being deleted".formatted(before.name()));
+            }
+            if (more < 0) {
+                throw ProblemException.conflict(
+                        "fewer-replicas",
+                        ("replicas: %d, but each page of space '%s' has %d homes, and none is taken away; load its"
+                                        + " image into a space that has fewer")
+                                .formatted(request.replicas(), before.name(), before.copies()));
+            }
+            if (more == 0) {
+                return before;
+            }
+            checkDomains(
+                    (int) rooms(draft).stream()
+                            .map(FreeSpace::node)
+                            .filter(node -> node.pool().exportedBytes() > 0)
+                            .map(Node::failureDomain)
+                            .distinct()
+                            .count(),
+                    request.replicas());
+            Promises.check(
+                    draft, before.isThin(), before.storedPages() * before.pageSize() * more, options.overcommit());
+            Space after = before.withReplicas(request.replicas());
+            draft.spaces.put(Keys.id(after.id()), after);
+            return after;
+        });
+    }
+
     private static List<FreeSpace> rooms(Draft draft, SpaceRequest request) {
-        if (request.homes().isPresent()) {
-            return request.homes().get().stream()
-                    .map(id -> FreeSpace.of(requireActive(draft, id), draft))
-                    .toList();
-        }
+        return request.homes().isPresent()
+                ? request.homes().get().stream()
+                        .map(id -> FreeSpace.of(requireActive(draft, id), draft))
+                        .toList()
+                : rooms(draft);
+    }
+
+    private static List<FreeSpace> rooms(Draft draft) {
         return draft.nodes.values().stream()
                 .filter(node -> node.status() == NodeStatus.ACTIVE && !draft.isDraining(node.id()))
                 .map(node -> FreeSpace.of(node, draft))
@@ -253,14 +294,14 @@ public final class Spaces {
         return node;
     }
 
-    private static void checkDomains(Placement placement, int copies) {
-        if (copies > 1 && placement.domains() < copies) {
+    private static void checkDomains(int domains, int copies) {
+        if (copies > 1 && domains < copies) {
             throw new ProblemException(
                     422,
                     "too-few-domains",
                     ("replicas: %d homes for each page need %d nodes in different failure domains (node.domain), and"
                                     + " there are %d; add a node, or ask for fewer replicas")
-                            .formatted(copies, copies, placement.domains()));
+                            .formatted(copies, copies, domains));
         }
     }
 

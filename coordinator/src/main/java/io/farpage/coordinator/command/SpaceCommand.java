@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceReplicas;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.progress.ProgressOption;
 import java.io.PrintWriter;
@@ -30,16 +31,18 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code coordinator space create|show|allow|snapshot|clone}: spaces, by an operator's token or certificate and without
+ * {@code coordinator space create|show|allow|replicate|snapshot|clone}: spaces, by an operator's token or certificate and without
  * an agent.
  */
 @Command(
         name = "space",
-        description = "Creates a space, shows one, says which nodes may attach it, and makes snapshots and clones.",
+        description =
+                "Creates a space, shows one, says which nodes may attach it, gives it replicas, and makes snapshots and clones.",
         subcommands = {
             SpaceCommand.Create.class,
             SpaceCommand.Show.class,
             SpaceCommand.Allow.class,
+            SpaceCommand.Replicate.class,
             SpaceCommand.Snapshot.class,
             SpaceCommand.Clone.class
         },
@@ -58,7 +61,7 @@ public final class SpaceCommand implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 Objects.requireNonNull(spec).commandLine(),
-                "Missing required subcommand: create, show, allow, snapshot or clone");
+                "Missing required subcommand: create, show, allow, replicate, snapshot or clone");
     }
 
     /** Where the coordinator is, and which space. */
@@ -204,6 +207,35 @@ public final class SpaceCommand implements Callable<Integer> {
         }
         if (space.copies() > 1 || of.isMoving()) {
             of.extents().forEach(extent -> out.println(of.describe(extent)));
+        }
+    }
+
+    /** {@code coordinator space replicate}. */
+    @Command(
+            name = "replicate",
+            description = "Gives each page of a space more homes, also while guests use it. They share reads, and each"
+                    + " may fail. 'show --wait' waits until they have the pages.",
+            mixinStandardHelpOptions = true)
+    static final class Replicate implements Callable<Integer> {
+        @Mixin
+        private final Target target = new Target();
+
+        @Option(
+                names = "--replicas",
+                paramLabel = "COUNT",
+                required = true,
+                description = "Homes of each page, up to 3, in different failure domains.")
+        private int replicas;
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() throws CoordinatorException {
+            try (CoordinatorClient client = target.client()) {
+                print(spec, client.replicate(target.space, new SpaceReplicas(replicas)));
+                return 0;
+            }
         }
     }
 

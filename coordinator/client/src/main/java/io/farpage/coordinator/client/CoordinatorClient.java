@@ -38,6 +38,7 @@ import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceReplicas;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.StoreCopy;
@@ -337,6 +338,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Says which nodes may attach a space from now on. */
     public Space allow(String idOrName, SpaceNodes nodes) throws CoordinatorException {
         return transport.call(SpaceOperations.ALLOW.at(idOrName), nodes);
+    }
+
+    /** Gives each extent of a space more homes. */
+    public Space replicate(String idOrName, SpaceReplicas replicas) throws CoordinatorException {
+        return transport.call(SpaceOperations.REPLICATE.at(idOrName), replicas);
     }
 
     /** The nodes that work with a space. */

@@ -208,7 +208,10 @@ public final class FileReads implements DutyCycle {
         if (map.isLost(extent)) {
             return false;
         }
-        for (int copy = 0; copy < map.copies(extent); copy++) {
+        int copies = map.copies(extent);
+        int first = map.firstReader(extent, node);
+        for (int i = 0; i < copies; i++) {
+            int copy = (first + i) % copies;
             String home = map.node(extent, copy);
             long from = map.offset(extent, copy, page) + within;
             long incarnation = map.incarnation(extent, copy);

@@ -236,6 +236,15 @@ class ArchiveTest {
         assertEquals(2 * PAGE, read(zip(entries)).memory.length);
     }
 
+    @Test
+    void shouldRefuseFramesInAnotherOrder() throws Exception {
+        Map<String, byte[]> entries = new LinkedHashMap<>();
+        entries.put("snapshot.json", json("{'format':1,'name':'g','sizeBytes':4194304,'pageSize':4096}"));
+        entries.put("memory/0000000000200000", random(FRAME));
+        entries.put("memory/0000000000000000", random(FRAME));
+        refused(entries, "memory/0000000000000000 follows 4194304 bytes of memory");
+    }
+
     @ParameterizedTest
     @CsvSource({"memory/", "memory/0", "memory/+000000000000000", "memory/0000000000001000", "other"})
     void shouldRefuseNamesThatAreNoFrames(String name) throws Exception {

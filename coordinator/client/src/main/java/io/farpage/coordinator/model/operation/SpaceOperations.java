@@ -22,6 +22,7 @@ import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceReplicas;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.WriterRequest;
 import io.farpage.rest.Operation;
@@ -88,6 +89,11 @@ public final class SpaceOperations {
             .summary("Say which nodes may attach a space; all, if none is named")
             .with(new HeaderParameter(
                     "If-Match", "the ETag of the list that was read: refused with 412 if the list has changed since"));
+
+    public static final Operation<SpaceReplicas, Space> REPLICATE = put(
+                    SPACE + "/replicas", OPERATOR, "space.replicate")
+            .json(SpaceReplicas.class, Space.class)
+            .summary("Give each extent of a space more homes, which pull its pages");
 
     public static final Operation<Void, List<Attachment>> ATTACHED =
             list(ATTACHMENTS, READ, Attachment.class).summary("The nodes that work with a space");

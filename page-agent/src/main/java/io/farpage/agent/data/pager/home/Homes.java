@@ -306,8 +306,8 @@ public final class Homes {
     }
 
     /**
-     * Which home of an extent pages are read from now: this node, or the first that answers; if none does, the first
-     * that is not lost.
+     * Which home of an extent pages are read from now: this node, or one that answers; if none does, one that is not
+     * lost. Nodes and extents begin with different homes, so that these share the reads.
      */
     public int reader(int extent) {
         int count = copies(extent);
@@ -316,7 +316,9 @@ public final class Homes {
         }
         int best = 0;
         int rank = 0;
-        for (int copy = 0; copy < count; copy++) {
+        int first = map.firstReader(extent, backing.node());
+        for (int i = 0; i < count; i++) {
+            int copy = first + i < count ? first + i : first + i - count;
             int its = rank(extent, copy);
             if (its > rank) {
                 rank = its;

@@ -453,6 +453,14 @@ public final class SpaceMap {
         return isReadable(extent) ? 1 + others[extent].length : 0;
     }
 
+    /**
+     * With which of several homes a node begins when it reads pages of an extent. Nodes and extents begin with different
+     * ones, so that the homes share the reads.
+     */
+    public int firstReader(int extent, String node) {
+        return Math.floorMod(extent + node.hashCode(), copies(extent));
+    }
+
     /** A home of an extent, counted from 0. */
     public String node(int extent, int copy) {
         return copy == 0 ? node[extent] : others[extent][copy - 1].node();

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.home;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -9,6 +10,7 @@ import io.farpage.agent.data.pager.home.SpaceMap.Extent;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -162,6 +164,23 @@ class SpaceMapTest {
         assertEquals(
                 "extent at page 0 of clone demo is not within one of snapshot demo",
                 String.valueOf(refused.getMessage()));
+    }
+
+    /** Each home is the first to read from for a third of the extents, and for a third of the nodes. */
+    @Test
+    void shouldHaveHomesShareReads() {
+        List<SpaceMap.Copy> others = List.of(new SpaceMap.Copy("b", 4, 0), new SpaceMap.Copy("c", 5, 0));
+        SpaceMap mirrored = map(IntStream.range(0, 60)
+                .mapToObj(page -> new Extent(
+                        page, 1, "a", 3, page * PAGE, false, others, 0, Optional.empty(), SpaceMap.Pull.NONE))
+                .toArray(Extent[]::new));
+        int[] byExtent = new int[3];
+        IntStream.range(0, 60).forEach(extent -> byExtent[mirrored.firstReader(extent, "node-1")]++);
+        assertArrayEquals(new int[] {20, 20, 20}, byExtent);
+        int[] byNode = new int[3];
+        IntStream.range(0, 9).forEach(node -> byNode[mirrored.firstReader(0, "node-" + node)]++);
+        assertArrayEquals(new int[] {3, 3, 3}, byNode);
+        assertEquals(0, map().firstReader(2, "node-1"), "of one home");
     }
 
     private static void refuse(String reason, Extent... extents) {

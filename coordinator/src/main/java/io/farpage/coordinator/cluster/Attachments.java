@@ -58,7 +58,7 @@ public final class Attachments {
         draft.spaces
                 .find(Keys.id(space.id()))
                 .filter(now -> now.isLoading() && !now.deleting() && attachment.mode() == AttachMode.EXCLUSIVE)
-                .ifPresent(now -> Deletion.begin(draft, now, false));
+                .ifPresent(now -> beginDeletion(draft, now, false));
         Deletion.finish(draft, space);
     }
 
@@ -424,11 +424,28 @@ public final class Attachments {
     }
 
     /**
-     * Begins a deletion and tells the attached nodes to detach; the deletion ends when no node is attached. Without
-     * force it is refused while a node is attached exclusively. With force that node cuts its guest off from the homes
-     * and then detaches; a node that has failed is cut off by the homes.
+     * Begins to delete a space, and the state of a VMM that belongs to it, and tells the attached nodes to detach; the
+     * deletion ends when no node is attached. Without force it is refused while a node is attached exclusively. With
+     * force that node cuts its guest off from the homes and then detaches; a node that has failed is cut off by the
+     * homes.
      */
     static void beginDeletion(Draft draft, Space space, boolean force) {
+        draft.spaces.put(Keys.id(space.id()), space.withDeleting());
+        if (!space.deleting() || force) {
+            askToDetach(draft, space.withDeleting(), force);
+        }
+        List<Space> files = draft.spaces.values().stream()
+                .filter(other -> other.vmmState()
+                        .filter(file -> file.snapshot() == space.id())
+                        .isPresent())
+                .toList();
+        for (Space file : files) {
+            beginDeletion(draft, file, true);
+            Deletion.finish(draft, file.withDeleting());
+        }
+    }
+
+    private static void askToDetach(Draft draft, Space space, boolean force) {
         List<Attachment> attached = draft.attachedTo(space);
         String alone = attached.stream()
                 .filter(a -> a.mode() == AttachMode.EXCLUSIVE)

@@ -13,28 +13,6 @@ import java.util.Set;
 final class Deletion {
     private Deletion() {}
 
-    /**
-     * Begins to delete a space, and the state file of a VMM that belongs to it.
-     *
-     * @param force whether under a guest that runs, whose pages are then lost
-     */
-    static void begin(Draft draft, Space space, boolean force) {
-        Space deleted = space.withDeleting();
-        draft.spaces.put(Keys.id(space.id()), deleted);
-        if (!space.deleting() || force) {
-            Attachments.beginDeletion(draft, deleted, force);
-        }
-        List<Space> files = draft.spaces.values().stream()
-                .filter(other -> other.vmmState()
-                        .filter(file -> file.snapshot() == space.id())
-                        .isPresent())
-                .toList();
-        for (Space file : files) {
-            begin(draft, file, true);
-            finish(draft, file.withDeleting());
-        }
-    }
-
     /** Removes a space that is being deleted if no node is attached to it. */
     static void finish(Draft draft, Space space) {
         String key = Keys.id(space.id());

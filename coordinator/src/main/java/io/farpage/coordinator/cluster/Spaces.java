@@ -156,7 +156,7 @@ public final class Spaces {
         draft.findSpace(name)
                 .filter(space -> space.isLoading() && draft.attachedTo(space).isEmpty())
                 .ifPresent(space -> {
-                    Deletion.begin(draft, space, false);
+                    Attachments.beginDeletion(draft, space, false);
                     Deletion.finish(draft, space);
                 });
     }
@@ -334,7 +334,7 @@ public final class Spaces {
         Space deleted = ledger.change(draft -> {
             Space space = draft.requireSpace(idOrName);
             Snapshots.checkNoClones(draft, space);
-            Deletion.begin(draft, space, force);
+            Attachments.beginDeletion(draft, space, force);
             Deletion.finish(draft, space.withDeleting());
             return space;
         });

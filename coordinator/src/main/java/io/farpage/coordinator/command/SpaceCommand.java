@@ -31,13 +31,14 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code coordinator space create|show|allow|replicate|snapshot|clone}: spaces, by an operator's token or certificate and without
- * an agent.
+ * {@code coordinator space create|show|allow|replicate|snapshot|clone}: spaces, by an operator's token or certificate
+ * and without an agent.
  */
 @Command(
         name = "space",
         description =
-                "Creates a space, shows one, says which nodes may attach it, gives it replicas, and makes snapshots and clones.",
+                "Creates a space, shows one, says which nodes may attach it, gives it replicas, and makes snapshots"
+                        + " and clones.",
         subcommands = {
             SpaceCommand.Create.class,
             SpaceCommand.Show.class,

@@ -454,8 +454,8 @@ public final class SpaceMap {
     }
 
     /**
-     * With which of several homes a node begins when it reads pages of an extent. Nodes and extents begin with different
-     * ones, so that the homes share the reads.
+     * With which of several homes a node begins when it reads pages of an extent. Nodes and extents begin with
+     * different ones, so that the homes share the reads.
      */
     public int firstReader(int extent, String node) {
         return Math.floorMod(extent + node.hashCode(), copies(extent));

@@ -34,7 +34,11 @@ final class FileTransfer {
     /** Writes what an agent answers to a file. */
     @FunctionalInterface
     interface Receiver {
-        /** @throws IOException also if the answer is incomplete */
+        /**
+         * Writes it.
+         *
+         * @throws IOException also if the answer is incomplete
+         */
         void receive(InputStream from, Path to, Progress progress) throws IOException;
     }
 

@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -231,6 +232,26 @@ class HostileHandoffTest {
         }
     }
 
+    /** Its descriptors are a userfaultfd, a guest_memfd and the memory of a bitmap; memfds stand for the last two. */
+    @NeedsUserfaultfd
+    @Test
+    void shouldRefuseASecretFreeVmByName() {
+        guests.attach("secret", socket(), BYTES, BYTES);
+        String json = ("[{\"base_host_virt_addr\":1048576,\"size\":%d,\"offset\":0,\"page_size\":4096,"
+                        + "\"page_size_kib\":4096,\"gpa_start\":0,\"is_guest_memfd\":true}]")
+                .formatted(BYTES);
+        try (Userfaultfd uffd = Userfaultfd.open(Userfaultfd.FEATURE_EVENT_REMOVE);
+                MemoryFile memory = MemoryFile.create("guest_memfd", BYTES);
+                MemoryFile bitmap = MemoryFile.create("bitmap", 4096)) {
+            String answer = sendAndReadAnswer(json, List.of(uffd.fd(), memory.fd(), bitmap.fd()));
+            assertTrue(answer.contains("start a VM without secret_free"), answer);
+            assertEquals(1, answer.strip().lines().count(), answer);
+            serveProperly("secret");
+        } finally {
+            guests.drop("secret");
+        }
+    }
+
     private int openForReading(String path) {
         MethodHandle open = Libc.capturing("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
         try (Arena arena = Arena.ofConfined()) {
@@ -261,7 +282,7 @@ class HostileHandoffTest {
 
     private static void run(String... command) throws IOException, InterruptedException {
         int exit = new ProcessBuilder(command).inheritIO().start().waitFor();
-        org.junit.jupiter.api.Assumptions.assumeTrue(exit == 0, () -> String.join(" ", command) + ": exit " + exit);
+        Assumptions.assumeTrue(exit == 0, () -> String.join(" ", command) + ": exit " + exit);
     }
 
     private String attach(Path path) {

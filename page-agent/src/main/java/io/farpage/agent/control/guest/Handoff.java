@@ -66,12 +66,15 @@ final class Handoff {
             throw new HandoffException(mappings.length + " memory regions; 1 to " + MAX_REGIONS + " are allowed");
         }
         List<Mapping> known = new ArrayList<>();
-        List<GuestRegion> regions = new ArrayList<>();
         for (Mapping mapping : mappings) {
             if (mapping == null) {
-                throw new HandoffException("memory region %d is null".formatted(regions.size()));
+                throw new HandoffException("memory region %d is null".formatted(known.size()));
             }
             known.add(mapping);
+        }
+        refuseGuestMemfd(known);
+        List<GuestRegion> regions = new ArrayList<>();
+        for (Mapping mapping : known) {
             regions.add(check(mapping, pageBytes, spaceBytes));
         }
         refuseOverlap(regions, GuestRegion::hostAddress, "host addresses");
@@ -102,11 +105,16 @@ final class Handoff {
         return all;
     }
 
-    private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
-        if (mapping.isGuestMemfd().orElse(false)) {
-            throw new HandoffException("the memory is a guest_memfd's (is_guest_memfd), of a secret-free VM, which no"
-                    + " process may fill by userfaultfd; start the VMM without secret freedom");
+    /** Before all else: such a VMM also sends more descriptors. */
+    private static void refuseGuestMemfd(List<Mapping> mappings) throws HandoffException {
+        if (mappings.stream().anyMatch(mapping -> mapping.isGuestMemfd().orElse(false))) {
+            throw new HandoffException("the memory is that of a secret-free VM, a guest_memfd (is_guest_memfd), which"
+                    + " userfaultfd alone cannot fill; start a VM without secret_free in its machine configuration,"
+                    + " and resume snapshots of such a VM");
         }
+    }
+
+    private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
         if (mapping.pageBytes() != pageBytes) {
             throw new HandoffException(
                     "the VMM's memory has pages of %d bytes, the space of %d; create the space with the VMM's page size"

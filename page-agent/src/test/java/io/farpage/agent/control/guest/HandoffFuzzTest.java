@@ -158,15 +158,17 @@ class HandoffFuzzTest {
         assertEquals(List.of(new Slice(0, 0, (int) (SPACE / PAGE), regions)), slices);
     }
 
-    /** As the branch for secret hiding sends it. */
-    @Test
-    void shouldRefuseMemoryOfAGuestMemfdByName() {
-        String json = "[{\"base_host_virt_addr\":4096,\"size\":4096,\"offset\":0,\"page_size\":4096,\"gpa_start\":0,"
-                + "\"is_guest_memfd\":%s}]";
+    /** As the branch for secret hiding sends it. Nothing else that is wrong with the message is said first. */
+    @ParameterizedTest
+    @ValueSource(ints = {4096, 12345})
+    void shouldRefuseMemoryOfAGuestMemfdByName(int pageSize) {
+        String json = "[{\"base_host_virt_addr\":4096,\"size\":4096,\"offset\":0,\"page_size\":%d,\"gpa_start\":0,"
+                + "\"is_guest_memfd\":false},{\"base_host_virt_addr\":8192,\"size\":4096,\"offset\":4096,"
+                + "\"page_size\":4096,\"gpa_start\":4096,\"is_guest_memfd\":%s}]";
         HandoffException refused =
-                assertThrows(HandoffException.class, () -> Handoff.parse(json.formatted("true"), PAGE, SPACE));
+                assertThrows(HandoffException.class, () -> Handoff.parse(json.formatted(pageSize, true), PAGE, SPACE));
         assertTrue(String.valueOf(refused.getMessage()).contains("secret-free"), refused.getMessage());
-        assertDoesNotThrow(() -> Handoff.parse(json.formatted("false"), PAGE, SPACE));
+        assertDoesNotThrow(() -> Handoff.parse(json.formatted(PAGE, false), PAGE, SPACE));
     }
 
     @Test

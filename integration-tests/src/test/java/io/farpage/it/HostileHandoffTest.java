@@ -21,6 +21,7 @@ import io.farpage.it.harness.ProcFs;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Libc;
+import io.farpage.linux.PosixException;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.UnixSockets;
 import io.farpage.linux.uffd.MemoryFile;
@@ -45,6 +46,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -249,6 +251,33 @@ class HostileHandoffTest {
             serveProperly("secret");
         } finally {
             guests.drop("secret");
+        }
+    }
+
+    /** A store to a clean page would be lost when the page is evicted, and a missing page would end the VMM. */
+    @NeedsUserfaultfd
+    @ParameterizedTest
+    @CsvSource({"WP_ASYNC, 15, 1, use_sync_wp", "SIGBUS, 7, 0, open it without that feature"})
+    void shouldRefuseAUserfaultfdThatHidesFaults(String feature, int bit, int files, String fix) {
+        guests.attach("hiding", socket(), BYTES, BYTES);
+        String json = "[{\"base_host_virt_addr\":1048576,\"size\":%d,\"offset\":0}]".formatted(BYTES);
+        try (Userfaultfd uffd = open(1L << bit);
+                MemoryFile file = MemoryFile.create("ram", BYTES)) {
+            String answer =
+                    sendAndReadAnswer(json, List.of(uffd.fd(), file.fd()).subList(0, 1 + files));
+            assertTrue(answer.contains("descriptor 1, a userfaultfd, has UFFD_FEATURE_" + feature), answer);
+            assertTrue(answer.contains(fix), answer);
+            serveProperly("hiding");
+        } finally {
+            guests.drop("hiding");
+        }
+    }
+
+    private static Userfaultfd open(long features) {
+        try {
+            return Userfaultfd.open(features);
+        } catch (PosixException e) {
+            return Assumptions.abort("the kernel lacks the feature: " + e.getMessage());
         }
     }
 

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.linux.PollSet;
 import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +32,7 @@ final class Descriptors {
         List<Object> seen = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             requireUserfaultfd(i, descriptors.get(i));
+            requireMessages(i, descriptors.get(i), descriptors.size() > count);
             Object inode = inode(descriptors.get(i));
             if (seen.contains(inode)) {
                 throw new HandoffException("descriptor %d is the same userfaultfd as descriptor %d; open one for each"
@@ -54,6 +56,23 @@ final class Descriptors {
         if ((poll.ready(0) & PollSet.POLLERR) != 0) {
             throw new HandoffException(("descriptor %d, a userfaultfd, is not usable: open it with O_NONBLOCK and do"
                             + " UFFDIO_API before handing it over")
+                    .formatted(index + 1));
+        }
+    }
+
+    /** Refuses features by which the kernel does not report what the agent must know. */
+    private static void requireMessages(int index, int fd, boolean isEvictable) throws HandoffException {
+        long features = Userfaultfd.featuresOf(fd).orElse(0);
+        if ((features & Userfaultfd.FEATURE_SIGBUS) != 0) {
+            throw new HandoffException(
+                    ("descriptor %d, a userfaultfd, has UFFD_FEATURE_SIGBUS, so missing pages end the"
+                                    + " VMM instead of being requested; open it without that feature")
+                            .formatted(index + 1));
+        }
+        if (isEvictable && (features & Userfaultfd.FEATURE_WP_ASYNC) != 0) {
+            throw new HandoffException(("descriptor %d, a userfaultfd, has UFFD_FEATURE_WP_ASYNC, so stores to clean"
+                            + " pages are not reported, and eviction would lose them; open it without that feature"
+                            + " (e2b's Firecracker: \"use_sync_wp\": true), or send no memory file")
                     .formatted(index + 1));
         }
     }

@@ -7,10 +7,16 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Libc;
 import io.farpage.linux.PosixException;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A userfaultfd: faults of a range of some process's memory come out of it as messages, and calls on it resolve them
@@ -29,8 +35,15 @@ public final class Userfaultfd implements PageFaults {
     public static final long FEATURE_MISSING_HUGETLBFS = 1L << 4;
     public static final long FEATURE_MISSING_SHMEM = 1L << 5;
     public static final long FEATURE_EVENT_UNMAP = 1L << 6;
+
+    /** {@code UFFD_FEATURE_SIGBUS}: a thread that touches missing memory gets SIGBUS, and no message is sent. */
+    public static final long FEATURE_SIGBUS = 1L << 7;
+
     public static final long FEATURE_MINOR_HUGETLBFS = 1L << 9;
     public static final long FEATURE_WP_HUGETLBFS_SHMEM = 1L << 12;
+
+    /** {@code UFFD_FEATURE_WP_ASYNC}, Linux 6.7: a store unprotects its page, and no message is sent. */
+    public static final long FEATURE_WP_ASYNC = 1L << 15;
 
     public static final long REGISTER_MODE_MISSING = 1L;
     public static final long REGISTER_MODE_WP = 1L << 1;
@@ -44,6 +57,9 @@ public final class Userfaultfd implements PageFaults {
 
     /** {@code UFFDIO_WRITEPROTECT_MODE_WP}: protect; without it, unprotect and wake. */
     public static final long WRITEPROTECT_MODE_WP = 1L;
+
+    /** The version of the API, the features of this userfaultfd, and all that the kernel has. */
+    private static final Pattern API_LINE = Pattern.compile("API:\\s+[0-9a-f]+:([0-9a-f]{1,15}):[0-9a-f]+");
 
     private static final long SYS_USERFAULTFD = 323;
     private static final int O_CLOEXEC_NONBLOCK = 0x80800;
@@ -82,6 +98,26 @@ public final class Userfaultfd implements PageFaults {
     /** Takes over a descriptor that another process opened and initialized; closing this closes it. */
     public static Userfaultfd adopt(int fd) {
         return new Userfaultfd(fd);
+    }
+
+    /**
+     * The features that some process has initialized a userfaultfd with, as the kernel reports them in
+     * proc_pid_fdinfo(5); empty if it does not.
+     *
+     * @param fd a descriptor of this process
+     */
+    public static OptionalLong featuresOf(int fd) {
+        try {
+            for (String line : Files.readAllLines(Path.of("/proc/self/fdinfo", Integer.toString(fd)))) {
+                Matcher api = API_LINE.matcher(line);
+                if (api.matches()) {
+                    return OptionalLong.of(Long.parseLong(api.group(1), 16));
+                }
+            }
+        } catch (IOException e) {
+            // Not an open descriptor, or no /proc.
+        }
+        return OptionalLong.empty();
     }
 
     /**

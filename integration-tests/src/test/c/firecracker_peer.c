@@ -2,12 +2,16 @@
  * Stands for Firecracker where it resumes a snapshot with the memory backend Uffd, written from its sources: src/vmm/src/persist.rs
  * (guest_memory_from_uffd, create_guest_memory, send_uffd_handshake) and src/vmm/src/vstate/memory.rs (anonymous, discard_range).
  *   firecracker_peer snapshot FILE PAGES              writes the memory file of a snapshot; page of 4096 bytes
- *   firecracker_peer resume SOCKET 4k|thp|2m|fork PAGES... resumes it; each number of pages of 4096 bytes is a region, as below and above the hole for devices
+ *   firecracker_peer resume SOCKET KIND PAGES... resumes it; each number of pages of 4096 bytes is a region, as below and above the hole for devices
  * Like Firecracker it asks for UFFD_FEATURE_EVENT_REMOVE alone, registers private anonymous regions for missing pages alone, sends page_size and
  * page_size_kib with the same value, never closes the connection, and expects no answer. Two threads stand for vCPUs, one for the devices, which has the kernel read and write guest memory,
  * and one for the balloon, whose pages are given up by MADV_DONTNEED and must be zeros afterwards. The balloon and hugepages exclude each other, as in Firecracker.
- * With "fork" it does as forks of Firecracker whose memory can be evicted (e2b's, forkd's): regions of one shared memfd, registered for missing pages and
- * write protection, a message with page_size_kib alone and two descriptors, the userfaultfd and the memfd; the balloon gives up by MADV_REMOVE.
+ * KIND is 4k, thp (MADV_HUGEPAGE) or 2m (hugetlbfs); or one of those of forks of Firecracker (e2b's, written from its branches firecracker-v1.12-direct-mem
+ * and firecracker-v1.14-direct-mem), which register regions for write protection, too, and protect all of a hugetlbfs region before the handoff:
+ *   fork, fork-2m                regions of one sealed memfd, and two descriptors in one control message, the userfaultfd and the memfd
+ *   fork-async, fork-2m-async    the same with UFFD_FEATURE_WP_ASYNC
+ *   private-async                private memory with UFFD_FEATURE_WP_ASYNC, and the userfaultfd alone
+ * Forks send page_size_kib alone. A balloon in a memfd gives up by MADV_REMOVE.
  * Prints a line of JSON; exit code 3 if a word did not hold what it should.
  */
 #define _GNU_SOURCE
@@ -26,6 +30,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+#ifndef MFD_HUGE_2MB
+#define MFD_HUGE_2MB (21U << 26)
+#endif
 #ifndef USERFAULTFD_IOC_NEW
 #define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
 #endif
@@ -38,7 +48,8 @@ enum { OF_VCPU_0, OF_VCPU_1, OF_DEVICES, OF_BALLOON, OF_NOBODY };
 static struct { uint64_t *base; uint64_t first, pages; } regions[MAX_REGIONS];
 static int region_count;
 static uint64_t pages;
-static int has_balloon, is_fork;
+static uint64_t stride = 7919; /* a prime, and no number of pages of the tests is a multiple */
+static int has_balloon, is_shared, is_fork;
 static uint64_t *versions; /* of what each page holds; written by the one that may change it */
 static uint64_t differences, removed;
 
@@ -85,7 +96,7 @@ static void fill(uint64_t page, uint64_t version, uint64_t *words) {
 }
 
 static uint64_t nth(uint64_t i) {
-    return i * 7919 % pages; /* 7919 is a prime, and no number of pages of the tests is a multiple */
+    return i * stride % pages;
 }
 
 static void *vcpu(void *number) {
@@ -138,7 +149,7 @@ static void *balloon(void *unused) {
             if (page % 2 == 0) {
                 check("balloon", page, address(page));
             }
-            if (madvise(address(page), PAGE, is_fork ? MADV_REMOVE : MADV_DONTNEED) != 0) {
+            if (madvise(address(page), PAGE, is_shared ? MADV_REMOVE : MADV_DONTNEED) != 0) {
                 fail("madvise");
             }
             versions[page] = UINT64_MAX;
@@ -153,12 +164,11 @@ static void *balloon(void *unused) {
 }
 
 /* userfaultfd-rs takes /dev/userfaultfd if that can be opened, and the system call otherwise. */
-static int open_uffd(void) {
+static int open_uffd(uint64_t features) {
     int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
     int uffd = device >= 0 ? ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK)
                            : (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-    uint64_t shared = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
-    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_EVENT_REMOVE | (is_fork ? shared : 0)};
+    struct uffdio_api api = {.api = UFFD_API, .features = features};
     if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) != 0) {
         fail("userfaultfd");
     }
@@ -189,29 +199,39 @@ static void send_handshake(const char *path, const char *json, int uffd, int mem
     }
 }
 
+/* A memfd of all regions, which can be neither resized nor sealed any further. */
+static int create_memory(int huge, char **sizes, int count) {
+    int memory = memfd_create("guest_mem", MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0));
+    off_t size = 0;
+    for (int i = 0; i < count; i++) {
+        size += (off_t) strtoull(sizes[i], NULL, 10) * PAGE;
+    }
+    if (memory < 0 || ftruncate(memory, size) != 0 || fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+            fcntl(memory, F_ADD_SEALS, F_SEAL_SEAL) != 0) {
+        fail("the memfd");
+    }
+    return memory;
+}
+
 static int resume(const char *socket, const char *kind, char **sizes, int count) {
-    int huge = strcmp(kind, "2m") == 0;
+    int huge = strstr(kind, "2m") != NULL;
     size_t page_size = huge ? 2 << 20 : PAGE;
     char page_size_field[64] = "";
     char json[4096] = "[";
-    is_fork = strcmp(kind, "fork") == 0;
+    is_shared = strncmp(kind, "fork", 4) == 0;
+    stride = is_shared && huge ? 1 : stride; /* each page would be evicted hundreds of times */
+    is_fork = is_shared || strcmp(kind, "private-async") == 0;
     if (!is_fork) {
         snprintf(page_size_field, sizeof page_size_field, ",\"page_size\":%zu", page_size);
     }
-    int uffd = open_uffd();
-    int memory = is_fork ? memfd_create("guest", MFD_CLOEXEC) : -1;
-    for (int i = 0; i < count && is_fork; i++) {
-        off_t end = lseek(memory, 0, SEEK_END) + (off_t) strtoull(sizes[i], NULL, 10) * PAGE;
-        if (ftruncate(memory, end) != 0) {
-            fail("ftruncate");
-        }
-    }
+    int uffd = open_uffd(UFFD_FEATURE_EVENT_REMOVE | (is_fork ? UFFD_FEATURE_MISSING_HUGETLBFS : 0) |
+                         (strstr(kind, "async") != NULL ? UFFD_FEATURE_WP_ASYNC : 0));
+    int memory = is_shared ? create_memory(huge, sizes, count) : -1;
     for (int i = 0; i < count; i++) {
         uint64_t n = strtoull(sizes[i], NULL, 10);
         void *base = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE,
-                is_fork ? MAP_NORESERVE | MAP_SHARED
-                        : MAP_NORESERVE | MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | 21 << MAP_HUGE_SHIFT : 0),
-                memory, is_fork ? (off_t) pages * PAGE : 0);
+                MAP_NORESERVE | (is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | (huge ? MAP_HUGETLB | 21 << MAP_HUGE_SHIFT : 0),
+                memory, is_shared ? (off_t) pages * PAGE : 0);
         if (base == MAP_FAILED || (strcmp(kind, "thp") == 0 && madvise(base, n * PAGE, MADV_HUGEPAGE) != 0)) {
             fail("mmap");
         }
@@ -219,6 +239,10 @@ static int resume(const char *socket, const char *kind, char **sizes, int count)
                 .range = {(uintptr_t) base, n * PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING | (is_fork ? UFFDIO_REGISTER_MODE_WP : 0)};
         if (ioctl(uffd, UFFDIO_REGISTER, &area) != 0) {
             fail("UFFDIO_REGISTER");
+        }
+        struct uffdio_writeprotect all = {.range = area.range, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
+        if (is_fork && huge && ioctl(uffd, UFFDIO_WRITEPROTECT, &all) != 0) {
+            fail("UFFDIO_WRITEPROTECT");
         }
         regions[region_count].base = base;
         regions[region_count].first = pages;
@@ -272,7 +296,7 @@ int main(int argc, char **argv) {
         return snapshot(argv[2], strtoull(argv[3], NULL, 10));
     }
     if (argc < 5 || argc > 4 + MAX_REGIONS || strcmp(argv[1], "resume") != 0) {
-        fprintf(stderr, "firecracker_peer snapshot FILE PAGES | resume SOCKET 4k|thp|2m|fork PAGES...\n");
+        fprintf(stderr, "firecracker_peer snapshot FILE PAGES | resume SOCKET KIND PAGES...\n");
         return 2;
     }
     return resume(argv[2], argv[3], argv + 4, argc - 4);

@@ -1,6 +1,7 @@
 package io.farpage.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
@@ -64,7 +65,7 @@ class FirecrackerPeerTest {
         program = SharedRam.compileFirecrackerPeer(built);
         cluster = Cluster.start();
         cluster.openAgent("a", Map.of("pool.staging", "32MiB"));
-        cluster.openAgent("b", Map.of("pool.exported", "64MiB", "pool.staging", "8MiB"));
+        cluster.openAgent("b", Map.of("pool.exported", "256MiB", "pool.staging", "8MiB"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }
@@ -96,6 +97,27 @@ class FirecrackerPeerTest {
         assertTrue(status.get("peakResidentPages").asInt() <= 2548 / 4, status.toString());
         assertTrue(status.get("removedPages").asInt() > 0, status.toString());
         guests.drop("fork");
+    }
+
+    /** All of its memory is write-protected before the handoff. */
+    @Test
+    @Tag("soak")
+    void shouldEvictHugepagesOfAForkThatSendsItsMemfd() throws Exception {
+        try (BorrowedHugepages _ = BorrowedHugepages.take(80)) {
+            resume("fork-2m", HUGE, new int[] {50 * 512, 30 * 512});
+            JsonNode status = guests.awaitEnded("fork-2m");
+            assertTrue(status.get("evictable").asBoolean(), status.toString());
+            assertTrue(status.get("evictions").asInt() > 16, status.toString());
+            guests.drop("fork-2m");
+        }
+    }
+
+    /** The kernel does not report stores to clean pages then. They do not matter in memory that is never evicted. */
+    @Test
+    void shouldResumeAForkWhoseStoresAreNotReported() throws Exception {
+        resume("private-async", PAGE, REGIONS);
+        assertFalse(guests.awaitEnded("private-async").get("evictable").asBoolean());
+        guests.drop("private-async");
     }
 
     @Test
@@ -167,7 +189,8 @@ class FirecrackerPeerTest {
         int pages = Arrays.stream(regions).sum();
         load(kind, pages, pageSize);
         Path socket = directory.resolve(kind + ".sock");
-        long local = kind.equals("fork") ? pages / 4 : Math.max((long) pages, 64L * pageSize / PAGE);
+        long least = 64L * pageSize / PAGE;
+        long local = Math.max(kind.startsWith("fork") ? pages / 4 : pages, least);
         guests.attach(kind, socket, (long) pages * PAGE, local * PAGE);
         JsonNode result = new JsonMapper().readTree(run(words(kind, socket, regions)));
         assertEquals(pages, result.get("pages").asInt());

@@ -95,6 +95,11 @@ static void fill(uint64_t page, uint64_t version, uint64_t *words) {
     }
 }
 
+/* Of the snapshot: some pages are zeros, alone and all of 2 MiB. */
+static uint64_t initial(uint64_t page) {
+    return page % 13 == 5 || page / 512 % 4 == 3 ? UINT64_MAX : 0;
+}
+
 static uint64_t nth(uint64_t i) {
     return i * stride % pages;
 }
@@ -255,6 +260,9 @@ static int resume(const char *socket, const char *kind, char **sizes, int count)
     strcat(json, "]");
     has_balloon = !huge;
     versions = calloc(pages, sizeof *versions);
+    for (uint64_t page = 0; page < pages; page++) {
+        versions[page] = initial(page);
+    }
     send_handshake(socket, json, uffd, memory);
 
     pthread_t threads[VCPUS + 2];
@@ -280,7 +288,7 @@ static int snapshot(const char *path, uint64_t count) {
     uint64_t words[WORDS];
     versions = calloc(count, sizeof *versions);
     for (uint64_t page = 0; file != NULL && page < count; page++) {
-        fill(page, 0, words);
+        fill(page, initial(page), words);
         if (fwrite(words, PAGE, 1, file) != 1) {
             fail(path);
         }

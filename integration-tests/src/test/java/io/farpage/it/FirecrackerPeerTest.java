@@ -2,6 +2,7 @@ package io.farpage.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -126,6 +128,45 @@ class FirecrackerPeerTest {
             resume("2m", HUGE, new int[] {4 * 512, 2 * 512});
             guests.awaitEnded("2m");
             guests.drop("2m");
+        }
+    }
+
+    /**
+     * As with {@code huge_pages} of PUT /snapshot/load. Each guest finds the snapshot again, on the node of its home and
+     * on another, since nothing of the guest before was written home.
+     */
+    @ParameterizedTest
+    @CsvSource({"2m, 4096, true", "2m, 4096, false", "4k, 2097152, true", "thp, 2097152, false"})
+    void shouldResumeOnPagesOfAnotherSize(String kind, int ofSpace, boolean isClone) throws Exception {
+        int[] regions = {4 * 512, 2 * 512};
+        int pages = Arrays.stream(regions).sum();
+        String name = "other-%s-%s".formatted(kind, isClone);
+        try (BorrowedHugepages _ = BorrowedHugepages.take(8)) {
+            load(name, pages, ofSpace);
+            String space = name;
+            if (isClone) {
+                cluster.client().makeSnapshot(name);
+                space = name + "-clone";
+                cluster.client().makeClone(name, new CloneRequest(space));
+            }
+            for (Guests host : List.of(guests, new Guests(cluster, "b", "b"), guests)) {
+                Path socket = directory.resolve(name + ".sock");
+                long bytes = (long) pages * PAGE;
+                host.attach(space, socket, bytes, 64L * HUGE, ofSpace);
+                JsonNode result = new JsonMapper().readTree(run(words(kind, socket, regions)));
+                assertEquals(0, result.get("differences").asInt(), result.toString());
+                JsonNode status = host.awaitEnded(space);
+                assertEquals(
+                        bytes,
+                        status.get("pages").asLong() * status.get("pageSize").asLong(),
+                        status.toString());
+                assertNotEquals(ofSpace, status.get("pageSize").asInt());
+                assertTrue(status.get("fetchedFaults").asInt() > 0, status.toString());
+                assertTrue(status.get("zeroFaults").asInt() > 0, "pages of zeros are not fetched: " + status);
+                host.forget(space);
+            }
+            guests.drop(space);
+            guests.drop(name);
         }
     }
 

@@ -273,6 +273,24 @@ class HostileHandoffTest {
         }
     }
 
+    /** Whole pages of the space are evicted. */
+    @NeedsUserfaultfd
+    @Test
+    void shouldRefuseToEvictPagesOfAnotherSize() {
+        guests.attach("large", socket(), 2 << 20, 128 << 20, 2 << 20);
+        String json =
+                "[{\"base_host_virt_addr\":1048576,\"size\":%d,\"offset\":0,\"page_size\":4096}]".formatted(BYTES);
+        try (Userfaultfd uffd = Userfaultfd.open(0);
+                MemoryFile file = MemoryFile.create("ram", BYTES)) {
+            String answer = sendAndReadAnswer(json, List.of(uffd.fd(), file.fd()));
+            assertTrue(answer.contains("has pages of 4096 bytes, the space of 2097152"), answer);
+            assertTrue(answer.contains("or send the userfaultfds without a memory file"), answer);
+            assertEquals("waiting", guests.status("large").get("state").asString());
+        } finally {
+            guests.drop("large");
+        }
+    }
+
     private static Userfaultfd open(long features) {
         try {
             return Userfaultfd.open(features);

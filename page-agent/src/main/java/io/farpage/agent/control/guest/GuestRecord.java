@@ -101,7 +101,7 @@ record GuestRecord(
     static final int SMALL_PAGE = 4096;
 
     /** Bytes of a page on hugetlbfs. */
-    private static final int LARGE_PAGE = 2 << 20;
+    static final int LARGE_PAGE = 2 << 20;
 
     private static final long ALIGNMENT = 4096;
 

@@ -24,6 +24,7 @@ final class Handoff {
 
     private static final int MAX_REGIONS = 1024;
     private static final long USER_SPACE_END = 1L << 56;
+    private static final List<Integer> PAGE_SIZES = List.of(GuestRecord.SMALL_PAGE, GuestRecord.LARGE_PAGE);
 
     private Handoff() {}
 
@@ -45,14 +46,20 @@ final class Handoff {
     }
 
     /**
+     * The memory that a message describes.
+     *
+     * @param pageBytes bytes of its pages, which need not be those of the space
+     * @param slices a slice of the space for each userfaultfd, one or more, in pages of the VMM
+     */
+    record Layout(int pageBytes, List<Slice> slices) {}
+
+    /**
      * Reads a message.
      *
-     * @param pageBytes of the space
-     * @param spaceBytes size of the space, of fewer than 2<sup>31</sup> pages
-     * @return a slice of the space for each userfaultfd, one or more
+     * @param spaceBytes size of the space
      * @throws HandoffException naming the first thing that is wrong
      */
-    static List<Slice> parse(String json, int pageBytes, long spaceBytes) throws HandoffException {
+    static Layout parse(String json, long spaceBytes) throws HandoffException {
         @Nullable Mapping @Nullable [] mappings;
         try {
             mappings = Json.LENIENT.readValue(json, Mapping[].class);
@@ -73,13 +80,15 @@ final class Handoff {
             known.add(mapping);
         }
         refuseGuestMemfd(known);
+        int pageBytes = pageBytes(known, spaceBytes);
         List<GuestRegion> regions = new ArrayList<>();
         for (Mapping mapping : known) {
             regions.add(check(mapping, pageBytes, spaceBytes));
         }
         refuseOverlap(regions, GuestRegion::hostAddress, "host addresses");
         refuseOverlap(regions, GuestRegion::offset, "offsets");
-        return Slice.of(byUserfaultfd(known, regions), pageBytes, (int) (spaceBytes / pageBytes));
+        return new Layout(
+                pageBytes, Slice.of(byUserfaultfd(known, regions), pageBytes, (int) (spaceBytes / pageBytes)));
     }
 
     private static List<List<GuestRegion>> byUserfaultfd(List<Mapping> mappings, List<GuestRegion> regions)
@@ -114,12 +123,27 @@ final class Handoff {
         }
     }
 
-    private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
-        if (mapping.pageBytes() != pageBytes) {
-            throw new HandoffException(
-                    "the VMM's memory has pages of %d bytes, the space of %d; create the space with the VMM's page size"
-                            .formatted(mapping.pageBytes(), pageBytes));
+    private static int pageBytes(List<Mapping> mappings, long spaceBytes) throws HandoffException {
+        long bytes = mappings.getFirst().pageBytes();
+        for (Mapping mapping : mappings) {
+            if (mapping.pageBytes() != bytes) {
+                throw new HandoffException("the regions have pages of %d and of %d bytes; give all the same page size"
+                        .formatted(bytes, mapping.pageBytes()));
+            }
         }
+        if (PAGE_SIZES.stream().noneMatch(size -> size == bytes)) {
+            throw new HandoffException(
+                    "the VMM's memory has pages of %d bytes; 4096 and 2097152 are possible".formatted(bytes));
+        }
+        if (spaceBytes / bytes > Integer.MAX_VALUE) {
+            throw new HandoffException(
+                    "the space has %d bytes, more than 2^31 - 1 pages of the VMM's size %d; give the VMM larger pages"
+                            .formatted(spaceBytes, bytes));
+        }
+        return (int) bytes;
+    }
+
+    private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
         requireAligned("base_host_virt_addr", mapping.hostAddress(), pageBytes);
         requireAligned("size", mapping.size(), pageBytes);
         requireAligned("offset", mapping.offset(), pageBytes);

@@ -4,6 +4,7 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
@@ -79,11 +80,15 @@ final class HandoffAdmission implements Guest.Admission {
         Backing backing = null;
         Optional<KeptGuest> kept = Optional.empty();
         try {
-            String space = use.map().name();
-            int pageBytes = use.map().pageSize();
-            List<Slice> slices =
-                    Handoff.parse(message.json(), pageBytes, use.map().pages() * pageBytes);
+            SpaceMap map = use.map();
+            String space = map.name();
+            Handoff.Layout layout = Handoff.parse(message.json(), map.pages() * map.pageSize());
+            int pageBytes = layout.pageBytes();
+            List<Slice> slices = layout.slices();
             Descriptors.check(open, slices);
+            VmmPages.require(
+                    pageBytes, map, open.size() > slices.size(), past.seal().isPresent());
+            requireStaging(pageBytes);
             List<Userfaultfd> uffds = new ArrayList<>();
             for (int fd : open.subList(0, slices.size())) {
                 Sockets.setBlocking(Errno.ofThread(), fd, false);
@@ -104,7 +109,7 @@ final class HandoffAdmission implements Guest.Admission {
                 }
             }
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
-            PagerOptions allowed = backing == null ? options : withinGroups(memory, pageBytes);
+            PagerOptions allowed = backing == null ? neverEvicted(memory, pageBytes) : withinGroups(memory, pageBytes);
             kept = keeping.by().keep(use, keeping.socket(), memory, allowed, past);
             kept.ifPresent(guest -> use.onExtents(guest::knows));
             Optional<SealedSpace> sealed = past.seal().isPresent()
@@ -143,6 +148,26 @@ final class HandoffAdmission implements Guest.Admission {
     /** Memory of hugetlbfs is evicted by its own pages. */
     private static Optional<String> hugePages(int vmm, List<Slice> slices, int pageBytes) {
         return pageBytes == GuestRecord.SMALL_PAGE ? HugePages.obstacle(vmm, slices) : Optional.empty();
+    }
+
+    private void requireStaging(int pageBytes) throws HandoffException {
+        try {
+            hosts.requireStaging(pageBytes);
+        } catch (IllegalArgumentException e) {
+            throw new HandoffException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** With the limit in pages of the VMM. It is only reported, since nothing is evicted. */
+    private PagerOptions neverEvicted(VmmMemory memory, int pageBytes) {
+        int ofSpace = use.map().pageSize();
+        if (pageBytes == ofSpace || options.localPages() == Integer.MAX_VALUE) {
+            return options;
+        }
+        int pages = GuestOpening.pages((long) options.localPages() * ofSpace, pageBytes);
+        long least = LocalShares.minLimit(memory.slices().size());
+        return new PagerOptions(
+                (int) Math.max(pages, least), options.prefetchPages(), options.cyclePages(), options.flushDeadline());
     }
 
     private PagerOptions withinGroups(VmmMemory memory, int pageBytes) throws HandoffException {

@@ -42,7 +42,7 @@ interface Paging {
     PagerEnd await(Duration time) throws InterruptedException, TimeoutException;
 
     /**
-     * Which pages the homes have. Call it when all pagers have ended and have written the guest's memory home, and
+     * Which pages of the space the homes have. Call it when all pagers have ended and have written the guest's memory home, and
      * before {@link #close}.
      */
     PresenceMap presence();

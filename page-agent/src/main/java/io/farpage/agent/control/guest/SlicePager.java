@@ -41,7 +41,7 @@ record SlicePager(Slice slice, Pager pager, PagerHost host, Latencies latencies,
         return pager.counters().fetched().get() + pager.counters().zeros().get();
     }
 
-    /** How warm its pages are, with page numbers of the space. */
+    /** How warm its pages are, counted from the first page of the guest. */
     Stream<HeatReport.Range> heat() {
         return pager.heat().report().stream()
                 .map(range ->

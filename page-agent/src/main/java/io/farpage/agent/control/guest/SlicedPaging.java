@@ -58,6 +58,7 @@ final class SlicedPaging implements Paging {
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
     private final boolean isFilledByVmm;
+    private final VmmPages sizes;
     private final int pages;
     /** What the homes have, if the guest's memory is only a part of the space. */
     private final Optional<PresenceMap> outside;
@@ -79,9 +80,9 @@ final class SlicedPaging implements Paging {
      *
      * @param space its name
      * @param map the latest map of the space
-     * @param pageBytes bytes of a page
+     * @param pageBytes bytes of a page of the VMM
      * @param written whether the pages may hold data at their homes
-     * @param presence which pages the homes have, and which of them to prefetch
+     * @param presence which pages the homes have, and which of them to prefetch, in pages of the space
      * @param sealed what seals the pages; empty if the homes may read them
      * @param kept what outlives this process; empty if nothing does
      */
@@ -107,8 +108,9 @@ final class SlicedPaging implements Paging {
         kept = contents.kept();
         parking = new PagerParking(pagers, kept);
         List<Slice> slices = memory.slices();
-        pages = contents.presence().pages();
-        outside = Optional.of(contents.presence())
+        sizes = new VmmPages(contents.pageBytes(), contents.map().get().pageSize(), contents.presence());
+        pages = sizes.presence().pages();
+        outside = Optional.of(sizes.presence())
                 .filter(_ -> slices.stream().mapToInt(Slice::pages).sum() < pages);
         isFilledByVmm = memory.backing() != null && RamMappings.areFilledByVmm(memory.pid(), slices);
         long min = LocalShares.minLimit(slices.size());
@@ -169,12 +171,12 @@ final class SlicedPaging implements Paging {
                             slice.regions(),
                             contents.pageBytes(),
                             contents.written(),
-                            contents.presence().slice(slice.firstPage(), slice.pages()),
+                            sizes.presence().slice(slice.firstPage(), slice.pages()),
                             backing == null ? Pins.NONE : backing.pins(),
                             seal,
                             kept.map(one -> one.table(index)).orElse(null),
                             isFilledByVmm),
-                    new SliceMap(contents.map(), slice),
+                    new SliceMap(contents.map(), sizes, slice),
                     options,
                     writers,
                     ended);
@@ -195,12 +197,14 @@ final class SlicedPaging implements Paging {
     /** The part of a space's map that covers a slice. It is made anew when the map changes. For one thread. */
     private static final class SliceMap implements Supplier<SpaceMap> {
         private final Supplier<SpaceMap> wholes;
+        private final VmmPages sizes;
         private final Slice slice;
         private @Nullable SpaceMap whole;
         private @Nullable SpaceMap part;
 
-        SliceMap(Supplier<SpaceMap> wholes, Slice slice) {
+        SliceMap(Supplier<SpaceMap> wholes, VmmPages sizes, Slice slice) {
             this.wholes = wholes;
+            this.sizes = sizes;
             this.slice = slice;
         }
 
@@ -209,7 +213,7 @@ final class SlicedPaging implements Paging {
             SpaceMap latest = wholes.get();
             SpaceMap known = part;
             if (known == null || latest != whole) {
-                known = latest.slice(slice.firstPage(), slice.pages());
+                known = sizes.map(latest).slice(slice.firstPage(), slice.pages());
                 whole = latest;
                 part = known;
             }
@@ -261,7 +265,7 @@ final class SlicedPaging implements Paging {
     public PresenceMap presence() {
         PresenceMap map = described();
         pagers.forEach(one -> one.pager().describe(map, one.slice().firstPage()));
-        return map;
+        return sizes.ofSpace(map);
     }
 
     /** What the homes have beside the guest's memory. */
@@ -413,7 +417,7 @@ final class SlicedPaging implements Paging {
     @Override
     public HeatReport heat() {
         List<HeatReport.Range> ranges =
-                pagers.stream().flatMap(SlicePager::heat).toList();
+                pagers.stream().flatMap(SlicePager::heat).map(sizes::ofSpace).toList();
         if (ranges.size() > MAX_HEAT_RANGES) {
             ranges = ranges.stream()
                     .sorted(Comparator.comparingLong(HeatReport.Range::heat).reversed())

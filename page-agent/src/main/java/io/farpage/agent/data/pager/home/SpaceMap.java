@@ -4,6 +4,7 @@ import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -228,6 +229,53 @@ public final class SpaceMap {
         isAtBase = whole.isAtBase;
     }
 
+    private SpaceMap(SpaceMap other, int bytes) {
+        long size = other.pages * other.pageSize / bytes;
+        int count = size == 0 ? 0 : other.extent(size * bytes / other.pageSize - 1) + 1;
+        name = other.name;
+        id = other.id;
+        pages = size;
+        storedPages = size;
+        pageSize = bytes;
+        lost = Arrays.copyOf(other.lost, count);
+        node = Arrays.copyOf(other.node, count);
+        incarnation = Arrays.copyOf(other.incarnation, count);
+        firstPage = new long[count];
+        Arrays.setAll(firstPage, i -> other.firstPage[i] * other.pageSize / bytes);
+        offset = Arrays.copyOf(other.offset, count);
+        others = Arrays.copyOf(other.others, count);
+        joining = Arrays.copyOf(other.joining, count);
+        pull = Arrays.copyOf(other.pull, count);
+        origin = Arrays.copyOf(other.origin, count);
+        epoch = Arrays.copyOf(other.epoch, count);
+        revision = other.revision;
+        isMirrored = other.isMirrored;
+        isAtBase = Arrays.copyOf(other.isAtBase, count);
+    }
+
+    /**
+     * The pages of the guest as pages of another size, as many as they fill. Extents keep their names: their first pages
+     * in the whole space are still those of the space.
+     *
+     * @param bytes of a page, a multiple or a fraction of the page size
+     * @throws IllegalArgumentException if such a page would be in {@link #firstCut two extents}
+     */
+    public SpaceMap inPages(int bytes) {
+        if (firstCut(bytes).isPresent()) {
+            throw new IllegalArgumentException("space %s: a page of %d bytes is in two extents, at page %d of the space"
+                    .formatted(name, bytes, firstCut(bytes).getAsLong()));
+        }
+        return new SpaceMap(this, bytes);
+    }
+
+    /** The first page at which an extent begins within a page of another size, if there is one. */
+    public OptionalLong firstCut(int bytes) {
+        long end = pages * pageSize / bytes * bytes;
+        return Arrays.stream(firstPage)
+                .filter(first -> first * pageSize < end && first * pageSize % bytes != 0)
+                .findFirst();
+    }
+
     private SpaceMap(SpaceMap clone, SpaceMap snapshot) {
         SpaceMap layout = clone.extents() == 0 ? snapshot.ofGuest() : clone;
         int count = layout.extents();
@@ -383,7 +431,10 @@ public final class SpaceMap {
         return pull[extent];
     }
 
-    /** First page of an extent in the whole space, even if this map is a slice that begins behind it. */
+    /**
+     * First page of an extent in the whole space, even if this map is a slice that begins behind it, or has pages of
+     * another size.
+     */
     public long origin(int extent) {
         return origin[extent];
     }

@@ -114,6 +114,27 @@ public final class PresenceMap {
         return slice;
     }
 
+    /** The entries of smaller pages: {@code parts} in each of these pages, which are as this page is. */
+    public PresenceMap finer(int parts) {
+        PresenceMap finer = zeros(Math.multiplyExact(pages, parts));
+        for (int page = 0; page < finer.pages; page++) {
+            finer.set(page, get(page / parts));
+        }
+        return finer;
+    }
+
+    /**
+     * The entries of larger pages, of {@code parts} of these pages each; pages at the end that fill none have none. A
+     * page is zeros if all its parts are, and wanted if one is.
+     */
+    public PresenceMap coarser(int parts) {
+        PresenceMap coarser = zeros(pages / parts);
+        for (int page = 0; page < coarser.pages * parts; page++) {
+            coarser.set(page / parts, coarser.get(page / parts) | get(page));
+        }
+        return coarser;
+    }
+
     /**
      * Replaces the entries of four pages in each byte.
      *

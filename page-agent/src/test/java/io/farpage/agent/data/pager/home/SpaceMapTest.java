@@ -10,6 +10,7 @@ import io.farpage.agent.data.pager.home.SpaceMap.Extent;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +65,72 @@ class SpaceMapTest {
     void shouldRefuseExtentsWhenTheyEndBeforeOrBehindSpace() {
         refuse("extents cover 59 of 60 pages", extent(0, 59, "a", 0, false));
         refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, false));
+    }
+
+    /** A clone of four extents, the first two at its snapshot, whose homes begin at 2048 pages; and a page behind it. */
+    private static SpaceMap ofHugepages(int pageSize, long pages) {
+        SpaceMap snapshot =
+                new SpaceMap("snapshot", 2, 4 * pages, pageSize, List.of(extent(0, 4 * pages, "s", pages, false)), 1);
+        return new SpaceMap(
+                        "clone",
+                        1,
+                        4 * pages,
+                        4 * pages + 1,
+                        pageSize,
+                        List.of(
+                                Extent.unallocated(0, pages, 3),
+                                Extent.unallocated(pages, pages, 4),
+                                extent(2 * pages, pages, "a", 1 << 21, false),
+                                extent(3 * pages, pages, "b", 0, true),
+                                extent(4 * pages, 1, "b", 0, true)),
+                        7)
+                .over(snapshot);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4096, 2097152, 1024", "2097152, 4096, 3"})
+    void shouldFindSameBytesInPagesOfAnotherSize(int pageSize, int other, long pages) {
+        SpaceMap map = ofHugepages(pageSize, pages);
+        SpaceMap same = map.inPages(other);
+        assertEquals(other, same.pageSize());
+        assertEquals(4 * pages * pageSize / other, same.pages());
+        assertEquals(same.pages(), same.storedPages());
+        assertEquals(4, same.extents());
+        assertEquals(map.revision(), same.revision());
+        for (long page = 0; page < same.pages(); page++) {
+            int in = same.extent(page);
+            long ofMap = page * other / pageSize;
+            int of = map.extent(ofMap);
+            assertEquals(map.node(of), same.node(in));
+            assertEquals(map.incarnation(of), same.incarnation(in));
+            assertEquals(map.isLost(of), same.isLost(in));
+            assertEquals(map.isAtBase(of), same.isAtBase(in));
+            assertEquals(map.epoch(of), same.epoch(in));
+            assertEquals(map.origin(of), same.origin(in), "the coordinator's name of the extent");
+            assertEquals(map.offset(of, ofMap) + page * other % pageSize, same.offset(in, page));
+        }
+        SpaceMap slice = same.slice(same.pages() / 2, same.pages() / 4);
+        assertEquals(2 * pages, slice.origin(0));
+        assertEquals(map.offset(2, 2 * pages), slice.offset(0, 0));
+    }
+
+    @Test
+    void shouldRefuseAPageOfAnotherSizeThatIsInTwoExtents() {
+        SpaceMap map = new SpaceMap(
+                "demo", 1, 1034, PAGE, List.of(extent(0, 700, "a", 0, false), extent(700, 334, "b", 0, false)), 0);
+        assertEquals(OptionalLong.of(700), map.firstCut(2 << 20));
+        assertTrue(String.valueOf(assertThrows(IllegalArgumentException.class, () -> map.inPages(2 << 20))
+                        .getMessage())
+                .contains("at page 700"));
+    }
+
+    @Test
+    void shouldLeaveOutPagesThatFillNoneOfAnotherSize() {
+        SpaceMap map = new SpaceMap(
+                "demo", 1, 1034, PAGE, List.of(extent(0, 1030, "a", 0, false), extent(1030, 4, "b", 0, false)), 0);
+        assertEquals(OptionalLong.empty(), map.firstCut(2 << 20));
+        assertEquals(2, map.inPages(2 << 20).pages());
+        assertEquals(1, map.inPages(2 << 20).extents());
     }
 
     /** A snapshot of three extents, the last without homes, and a clone with homes for pages 20 to 29. */

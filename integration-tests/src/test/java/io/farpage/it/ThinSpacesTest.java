@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -81,6 +82,10 @@ class ThinSpacesTest {
     }
 
     private PagedRam begin(String space) throws CoordinatorException {
+        return begin(space, GuestMemory.Backing.MEMFD);
+    }
+
+    private PagedRam begin(String space, GuestMemory.Backing backing) throws CoordinatorException {
         if (cluster.client().space(space).isEmpty()) {
             cluster.client()
                     .createSpace(SpaceRequest.of(space, PAGES * (long) PAGE).asThin());
@@ -88,7 +93,7 @@ class ThinSpacesTest {
         Path socket = directory.resolve(space);
         guests.tryAttach(space, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL))
                 .expect(200);
-        return PagedRam.handOver(socket, PAGES);
+        return PagedRam.handOver(socket, backing, PAGES, 1);
     }
 
     private void end(String space, PagedRam ram) {
@@ -193,6 +198,30 @@ class ThinSpacesTest {
         check(next, 1, 2);
         check(next, 2, 1);
         end("vm", next);
+    }
+
+    /** Nothing that private memory changes is written home. */
+    @Test
+    void shouldKeepRoomOfPagesThatPrivateMemoryGivesUp() throws Exception {
+        PagedRam image = begin("image");
+        write(image, 1, 1);
+        end("image", image);
+        PagedRam ram = begin("image", GuestMemory.Backing.ANONYMOUS);
+        check(ram, 1, 1);
+        IntStream.range(0, PAGES).forEach(ram::remove);
+
+        PagedRam other = begin("vm");
+        write(other, 1, 1);
+        write(other, 2, 1);
+        IntStream.range(EXTENT_PAGES, 2 * EXTENT_PAGES).forEach(other::remove);
+        await("the room of a guest that gave pages up later is given back", Deadlines.LONG)
+                .until(() -> !allocated("vm").get(1));
+        end("vm", other);
+        assertTrue(allocated("image").get(1));
+        end("image", ram);
+        PagedRam next = begin("image");
+        check(next, 1, 1);
+        end("image", next);
     }
 
     @Test

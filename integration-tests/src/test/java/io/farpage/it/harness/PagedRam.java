@@ -4,6 +4,8 @@ import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.Handoff;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
+import io.farpage.linux.SystemCall;
 import io.farpage.linux.uffd.MemoryFile;
 import io.farpage.linux.uffd.PagedAccess;
 import java.lang.foreign.Arena;
@@ -12,9 +14,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 
 /**
- * Memory of this process on a memfd that an agent pages: what a VMM has, without the VMM. Closing it is the VMM's end.
+ * Memory of this process that an agent pages, on a memfd if nothing else is said: what a VMM has, without the VMM. Closing it is the VMM's end.
  */
 public final class PagedRam implements AutoCloseable {
+    private static final int MADV_DONTNEED = 4;
+
     private final Arena arena = Arena.ofShared();
     private final GuestMemory memory;
     private final MemorySegment buffer;
@@ -83,7 +87,14 @@ public final class PagedRam implements AutoCloseable {
 
     /** Gives a page up, as a balloon does. Any thread. */
     public void remove(int page) {
-        PagedAccess.remove(address(page), memory.pageBytes());
+        if (memory.file().isPresent()) {
+            PagedAccess.remove(address(page), memory.pageBytes());
+            return;
+        }
+        SystemCall madvise = Memory.madvise(address(page), memory.pageBytes(), MADV_DONTNEED);
+        if (!madvise.succeeded()) {
+            throw new IllegalStateException("madvise(MADV_DONTNEED): " + madvise.error());
+        }
     }
 
     /**

@@ -398,7 +398,9 @@ final class SlicedPaging implements Paging {
     @Override
     public void giveRoomBack(SpaceUse use) throws InterruptedException {
         try {
-            room.giveBack(use);
+            if (isEvictable()) {
+                room.giveBack(use);
+            }
         } catch (TimeoutException e) {
             log.warn("a shard did not answer within {}; room is given back later", PagerHost.TIMEOUT);
         }

@@ -13,10 +13,12 @@ import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.CloudHypervisorPeer;
+import io.farpage.it.harness.CloudHypervisorPeer.Installs;
 import io.farpage.it.harness.CloudHypervisorPeer.Manner;
 import io.farpage.it.harness.CloudHypervisorPeer.Range;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Command;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -105,6 +107,18 @@ class CloudHypervisorTest {
                 at += page.length;
             }
             assertEquals(BYTES, at);
+        }
+    }
+
+    @NeedsUserfaultfd
+    @ParameterizedTest
+    @EnumSource(Installs.class)
+    void shouldFillTheRamHoweverPagesAreInstalled(Installs how) throws Exception {
+        Path socket = directory.resolve("ch");
+        try (CloudHypervisorPeer peer = new CloudHypervisorPeer(socket, RANGES, how)) {
+            restore(socket, SMALL, true, source(SMALL)).run();
+            assertEquals("received", peer.result());
+            assertArrayEquals(memory, peer.ram());
         }
     }
 

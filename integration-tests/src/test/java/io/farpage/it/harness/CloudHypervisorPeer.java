@@ -15,9 +15,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Cloud Hypervisor as it receives a migration of mode postcopy without memory descriptors, written from
@@ -40,6 +42,14 @@ public final class CloudHypervisorPeer implements AutoCloseable {
         ABANDONS
     }
 
+    /** How its RAM is registered with its userfaultfd, and how it installs pages that arrive. */
+    public enum Installs {
+        /** Registered for missing pages, and filled by {@code UFFDIO_COPY}. */
+        BY_COPY,
+        /** Registered for minor faults, too: pages are written to the memory's file and then mapped. */
+        BY_CONTINUE
+    }
+
     /**
      * A range of RAM.
      *
@@ -47,18 +57,34 @@ public final class CloudHypervisorPeer implements AutoCloseable {
      * @param pages how many
      * @param pageSize of its backing, bytes
      */
-    public record Range(long gpa, int pages, int pageSize) {}
+    public record Range(long gpa, int pages, int pageSize) {
+        long bytes() {
+            return (long) pages * pageSize;
+        }
+    }
 
     private final ServerSocketChannel listener;
     private final List<Range> ranges;
     private final Manner manner;
+    private final @Nullable CloudHypervisorRam ram;
     private final List<byte[]> pages = new ArrayList<>();
     private final CompletableFuture<String> result = new CompletableFuture<>();
     private volatile String state = "";
     private volatile boolean resumed;
 
-    /** Waits on a socket. */
+    /** Waits on a socket. It has no RAM to install pages in, and needs no userfaultfd. */
     public CloudHypervisorPeer(Path socket, List<Range> ranges, Manner manner) throws IOException {
+        this(socket, ranges, manner, null);
+    }
+
+    /** Waits on a socket, with RAM that it installs pages in. */
+    public CloudHypervisorPeer(Path socket, List<Range> ranges, Installs how) throws IOException {
+        this(socket, ranges, Manner.RECEIVES, new CloudHypervisorRam(ranges, how));
+    }
+
+    private CloudHypervisorPeer(Path socket, List<Range> ranges, Manner manner, @Nullable CloudHypervisorRam ram)
+            throws IOException {
+        this.ram = ram;
         this.ranges = List.copyOf(ranges);
         this.manner = manner;
         listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
@@ -105,19 +131,31 @@ public final class CloudHypervisorPeer implements AutoCloseable {
         }
         // A device reads its queue while its state is restored.
         byte[] first = fault(faults, ranges.getLast().gpa(), ranges.getLast().pageSize());
+        long offset =
+                ranges.stream().mapToLong(Range::bytes).sum() - ranges.getLast().bytes();
+        install(offset, first);
         ok(main);
         byte[] complete = exactly(main, 16).array();
         require((complete[0] == 5 || complete[0] == 8) && complete[1] == 0 && length(complete) == 0, "Complete");
         resumed = complete[0] == 5;
         ok(main);
+        offset = 0;
         for (Range range : ranges) {
             for (int page = 0; page < range.pages(); page++) {
                 pages.add(fault(faults, range.gpa() + (long) page * range.pageSize(), range.pageSize()));
+                install(offset, pages.getLast());
+                offset += range.pageSize();
             }
         }
         int firstOfLast = pages.size() - ranges.getLast().pages();
         require(Arrays.equals(first, pages.get(firstOfLast)), "a page is the same twice");
         return "received";
+    }
+
+    private void install(long offset, byte[] page) throws IOException {
+        if (ram != null) {
+            ram.install(offset, page);
+        }
     }
 
     private Optional<String> misbehave(SocketChannel faults) throws IOException {
@@ -230,6 +268,11 @@ public final class CloudHypervisorPeer implements AutoCloseable {
         return pages;
     }
 
+    /** What its guest has in its RAM, once it has received. */
+    public byte[] ram() {
+        return Objects.requireNonNull(ram).content();
+    }
+
     /** The state that it restored. */
     public String state() {
         return state;
@@ -243,5 +286,8 @@ public final class CloudHypervisorPeer implements AutoCloseable {
     @Override
     public void close() throws IOException {
         listener.close();
+        if (ram != null) {
+            ram.close();
+        }
     }
 }

@@ -42,8 +42,8 @@ interface Paging {
     PagerEnd await(Duration time) throws InterruptedException, TimeoutException;
 
     /**
-     * Which pages of the space the homes have. Call it when all pagers have ended and have written the guest's memory home, and
-     * before {@link #close}.
+     * Which pages of the space the homes have. Call it when all pagers have ended and have written the guest's memory
+     * home, and before {@link #close}.
      */
     PresenceMap presence();
 

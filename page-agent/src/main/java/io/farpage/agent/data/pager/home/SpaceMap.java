@@ -254,8 +254,8 @@ public final class SpaceMap {
     }
 
     /**
-     * The pages of the guest as pages of another size, as many as they fill. Extents keep their names: their first pages
-     * in the whole space are still those of the space.
+     * The pages of the guest as pages of another size, as many as they fill. Extents keep their names: their
+     * {@link #origin origins} are still pages of the space.
      *
      * @param bytes of a page, a multiple or a fraction of the page size
      * @throws IllegalArgumentException if such a page would be in {@link #firstCut two extents}

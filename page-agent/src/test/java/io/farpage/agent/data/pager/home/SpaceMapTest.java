@@ -67,7 +67,7 @@ class SpaceMapTest {
         refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, false));
     }
 
-    /** A clone of four extents, the first two at its snapshot, whose homes begin at 2048 pages; and a page behind it. */
+    /** A clone of four extents, the first two at its snapshot, and a page behind it. */
     private static SpaceMap ofHugepages(int pageSize, long pages) {
         SpaceMap snapshot =
                 new SpaceMap("snapshot", 2, 4 * pages, pageSize, List.of(extent(0, 4 * pages, "s", pages, false)), 1);

@@ -9,6 +9,7 @@ import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.GuestOperations;
+import io.farpage.agent.rest.PageOperations;
 import io.farpage.guest.command.CommandException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Json;
@@ -20,16 +21,24 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
 /** An agent's REST API, on a port of this host. Used by one thread. */
 public final class AgentClient implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
-    private static final int OK = 200;
+    private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(10);
+    private static final long LOOK_MILLIS = 20;
+    /** The first digit of a status. */
+    private static final int OK = 2;
+
+    private static final Pattern FETCHED = Pattern.compile("(?m)^farpage_agent_fetched_bytes_total\\{.*} (\\S+)$");
 
     private final HttpClient http =
             HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
@@ -54,6 +63,11 @@ public final class AgentClient implements AutoCloseable {
                 .header("Content-Type", "application/json")
                 .PUT(BodyPublishers.ofByteArray(Json.STRICT.writeValueAsBytes(request)));
         return read(send(builder), GuestStatus.class);
+    }
+
+    /** Forgets the guest of a space, whose VMM has ended. */
+    public void detach(String space) throws InterruptedException {
+        done(send(request(GuestOperations.DETACH.at(space).path()).DELETE()));
     }
 
     /** Parks the guest of a space. */
@@ -88,6 +102,45 @@ public final class AgentClient implements AutoCloseable {
         return read(get(GuestOperations.SHOW.at(space).path()), GuestStatus.class);
     }
 
+    /** Waits until the guest of a space has ended. Returns how it was then; empty if it has not ended in time. */
+    public Optional<GuestStatus> awaitEnd(String space, Duration timeout) throws InterruptedException {
+        long end = System.nanoTime() + timeout.toNanos();
+        while (System.nanoTime() - end < 0) {
+            GuestStatus status = guest(space);
+            if (status.state().equals("ended")) {
+                return Optional.of(status);
+            }
+            Thread.sleep(LOOK_MILLIS);
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * Replaces all memory of a space by the bytes of a file, which is as large.
+     *
+     * @param written bytes of the first part of the file; the others are zeros
+     */
+    public void load(String space, Path image, long written) throws InterruptedException {
+        try {
+            FileChunks chunks = FileChunks.of(image, written);
+            done(send(request(PageOperations.LOAD.at(space).path())
+                    .timeout(LOAD_TIMEOUT)
+                    .header("Content-Type", PageOperations.BYTES)
+                    .PUT(BodyPublishers.fromPublisher(chunks, chunks.bytes()))));
+        } catch (IOException e) {
+            throw new CommandException("cannot read " + image + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Bytes that the agent has fetched so far, but for those of guests' faults, which {@link #guest} has. */
+    public long fetchedBytes() throws InterruptedException {
+        String text = new String(done(get("/metrics")).body(), StandardCharsets.UTF_8);
+        return (long) FETCHED.matcher(text)
+                .results()
+                .mapToDouble(found -> Double.parseDouble(found.group(1)))
+                .sum();
+    }
+
     /** Which transport the link with a peer uses: tcp or rdma. */
     public String transport(String peer) throws InterruptedException {
         return read(get(AgentOperations.TRANSPORTS.path()), JsonNode.class)
@@ -116,16 +169,23 @@ public final class AgentClient implements AutoCloseable {
         }
     }
 
-    private static <T> T read(HttpResponse<byte[]> answer, Class<T> type) {
-        String what = answer.request().method() + " " + answer.uri() + ": ";
-        if (answer.statusCode() != OK) {
+    private static String call(HttpResponse<byte[]> answer) {
+        return answer.request().method() + " " + answer.uri() + ": ";
+    }
+
+    private static HttpResponse<byte[]> done(HttpResponse<byte[]> answer) {
+        if (answer.statusCode() / 100 != OK) {
             throw new CommandException(
-                    what + answer.statusCode() + " " + new String(answer.body(), StandardCharsets.UTF_8));
+                    call(answer) + answer.statusCode() + " " + new String(answer.body(), StandardCharsets.UTF_8));
         }
+        return answer;
+    }
+
+    private static <T> T read(HttpResponse<byte[]> answer, Class<T> type) {
         try {
-            return Json.LENIENT.readValue(answer.body(), type);
+            return Json.LENIENT.readValue(done(answer).body(), type);
         } catch (JacksonException e) {
-            throw new CommandException(what + e.getMessage(), e);
+            throw new CommandException(call(answer) + e.getMessage(), e);
         }
     }
 

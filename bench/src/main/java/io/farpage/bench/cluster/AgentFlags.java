@@ -19,7 +19,9 @@ public record AgentFlags(String coordinator, String transport, Idle idle, long b
     /** A home beside the first, of pages that have two. */
     public static final String SECOND_HOME = "bench-second-home";
 
-    private static final String NODE = "bench-node";
+    /** The node that fetches. */
+    public static final String NODE = "bench-node";
+
     private static final long UNIT = HugepageSize.TWO_MIB.bytes();
 
     /** Whole hugepages of 2 MiB for {@code bytes}, in bytes. */

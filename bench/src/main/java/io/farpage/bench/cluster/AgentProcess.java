@@ -23,9 +23,18 @@ public record AgentProcess(Child child, Path portFile) implements AutoCloseable 
     public static AgentProcess start(Children children, String name, Map<String, String> settings) {
         Path portFile = children.scratch().resolve(name.replace(' ', '-') + ".port");
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
-        arguments.addAll(List.of("--set", "api.socket=" + portFile + ".sock"));
+        arguments.addAll(List.of("--set", "api.socket=" + apiSocket(portFile)));
         settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         return new AgentProcess(children.start(name, "page-agent", arguments, false), portFile);
+    }
+
+    private static String apiSocket(Path portFile) {
+        return portFile + ".sock";
+    }
+
+    /** The Unix socket of its REST API, beside which it listens for a process that mounts snapshots. */
+    public String apiSocket() {
+        return apiSocket(portFile);
     }
 
     /** Waits until it is ready; the port of its REST API. */

@@ -24,6 +24,7 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
     /** As {@link #start(Children)}; {@code name} is for messages, its log and its files. */
     public static Coordinator start(Children children, String name) throws InterruptedException {
         Path portFile = children.scratch().resolve(name + ".port");
+        // A benchmark writes only a part of some spaces, which are larger than the pools.
         // Nodes are stopped during the rounds of the baseline, however long those are: their leases must not end
         // meanwhile.
         Child child = children.start(
@@ -37,6 +38,8 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
                         "server.listen=127.0.0.1:0",
                         "--set",
                         "store.directory=" + children.scratch().resolve(name),
+                        "--set",
+                        "pool.overcommit=10000",
                         "--set",
                         "lease.duration=1h"),
                 false);

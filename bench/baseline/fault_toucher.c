@@ -2,8 +2,10 @@
  * fault_toucher: a process whose memory another one pages. It registers memory with a userfaultfd, hands it over as a VMM does, and
  * touches each page once, in a given order. A latency is from just before the touch to just after it: the whole fault, as whoever
  * runs on such memory feels it. What a page holds is checked after the clock has stopped. Prints one line of JSON.
+ * In it, firstNs is the time from before the memory is mapped until the first touch is over.
  *
- * Whoever brings the pages, an agent or fault_baseline, is measured by this same program.
+ * Whoever brings the pages, an agent or fault_baseline, is measured by this same program. So is memory that is a private mapping of a
+ * file: nothing is handed over then, and the kernel brings the pages.
  */
 #define _GNU_SOURCE
 #define PROGRAM "fault_toucher"
@@ -13,6 +15,7 @@
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "figures.h"
@@ -24,7 +27,11 @@ static const char *const backing_names[] = {"memfd", "anonymous", NULL};
 
 struct toucher_options {
     const char *socket;
+    const char *path;
+    uint64_t bytes;
     uint64_t pages;
+    uint64_t touches;
+    uint64_t dirty;
     enum page_pattern pattern;
     uint64_t threads;
     uint64_t warmup;
@@ -35,6 +42,15 @@ struct toucher_options {
     bool anonymous;
     bool fill;
     bool recheck;
+    bool cold;
+    bool hold;
+    bool armed;
+};
+
+struct memory {
+    char *at;
+    size_t bytes;
+    int file; /* -1 if there is none */
 };
 
 struct thread {
@@ -44,14 +60,24 @@ struct thread {
     uint64_t index;
     pthread_barrier_t *start;
     uint64_t started;
+    uint64_t first;
     uint64_t ended;
     uint64_t mismatches;
     struct latency_histogram latencies;
 };
 
 static void explain(FILE *out) {
-    fputs("usage: fault_toucher --socket PATH [options]\n"
+    fputs("usage: fault_toucher --socket PATH|--file PATH [options]\n"
+          "  --socket PATH         where the memory is handed over\n"
+          "  --memory BYTES        that are handed over, if they are more than the pages to touch (0)\n"
+          "  --file PATH           file that is mapped privately instead\n"
+          "  --cold                drop the file's pages from the page cache first\n"
           "  --pages N             pages to touch, each once (8192)\n"
+          "  --touches N           touch that many of the pages, the first ones in the order (all)\n"
+          "  --dirty N             write to that many of the pages at the end, with --file (0)\n"
+          "  --armed               do not map the memory before there is a line on standard input\n"
+          "  --hold                go on until the end of standard input; for each line of it, print how many pages of\n"
+          "                        the file are in the page cache\n"
           "  --pattern random|sequential   (random)\n"
           "  --threads N           that share the pages, 1 to 64 (1)\n"
           "  --warmup N            touches that are not recorded, at first (0)\n"
@@ -73,7 +99,11 @@ static struct toucher_options parse(int argc, char **argv) {
             {"order-seed", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
             {"backing", required_argument, NULL, 'b'},    {"fill", no_argument, NULL, 'f'},
             {"recheck", no_argument, NULL, 'r'},          {"timeout", required_argument, NULL, 'P'},
-            {"help", no_argument, NULL, 'h'},             {NULL, 0, NULL, 0}};
+            {"file", required_argument, NULL, 'F'},       {"touches", required_argument, NULL, 'T'},
+            {"dirty", required_argument, NULL, 'd'},      {"cold", no_argument, NULL, 'C'},
+            {"hold", no_argument, NULL, 'H'},             {"armed", no_argument, NULL, 'a'},
+            {"memory", required_argument, NULL, 'm'},     {"help", no_argument, NULL, 'h'},
+            {NULL, 0, NULL, 0}};
     static const char *const patterns[] = {"random", "sequential", NULL};
     struct toucher_options o = {
             .pages = 8192, .threads = 1, .seed = 1, .order_seed = 1, .timeout = 60, .cpu = -1};
@@ -90,34 +120,67 @@ static struct toucher_options parse(int argc, char **argv) {
             case 'b': o.anonymous = parse_choice("--backing", optarg, backing_names) == 1; break;
             case 'f': o.fill = true; break;
             case 'r': o.recheck = true; break;
+            case 'm': o.bytes = parse_number("--memory", optarg, 0, 1ull << 43); break;
+            case 'F': o.path = optarg; break;
+            case 'T': o.touches = parse_number("--touches", optarg, 1, 1ull << 31); break;
+            case 'd': o.dirty = parse_number("--dirty", optarg, 0, 1ull << 31); break;
+            case 'C': o.cold = true; break;
+            case 'H': o.hold = true; break;
+            case 'a': o.armed = true; break;
             case 'P': o.timeout = parse_number("--timeout", optarg, 1, 3600); break;
             case 'h': explain(stdout); exit(0);
             default: explain(stderr); exit(1);
         }
     }
-    if (o.socket == NULL || optind != argc) {
-        fail("%s; see --help", o.socket == NULL ? "--socket: is missing" : "more than options were given");
+    if (optind != argc || (o.socket == NULL) == (o.path == NULL)) {
+        fail("%s; see --help", optind != argc ? "more than options were given" : "one of --socket and --file is needed");
     }
-    if (o.warmup + o.threads > o.pages) {
+    if (o.path == NULL ? o.dirty > 0 || o.cold || o.hold : o.fill) {
+        fail("%s", o.path == NULL ? "--dirty, --cold and --hold need --file" : "--fill needs --socket");
+    }
+    if (o.touches > o.pages || o.dirty > o.pages) {
+        fail("--touches %" PRIu64 ", --dirty %" PRIu64 ": there are %" PRIu64 " pages", o.touches, o.dirty, o.pages);
+    }
+    if (o.touches == 0) {
+        o.touches = o.pages;
+    }
+    if (o.bytes % PAGE != 0) {
+        fail("--memory %" PRIu64 ": must be a multiple of %d", o.bytes, PAGE);
+    }
+    if (o.warmup + o.threads > o.touches) {
         fail("--warmup %" PRIu64 ": leaves no page for each of %" PRIu64 " threads", o.warmup, o.threads);
     }
     return o;
 }
 
-static char *map(const struct toucher_options *o, int *file) {
-    size_t size = o->pages * PAGE;
-    *file = o->anonymous ? -1 : memfd_create("farpage-toucher", MFD_CLOEXEC);
-    if (!o->anonymous && (*file < 0 || ftruncate(*file, (off_t) size) != 0)) {
-        fail("memfd of %zu bytes: %s", size, strerror(errno));
+static struct memory map(const struct toucher_options *o) {
+    struct memory m = {.bytes = o->bytes > o->pages * PAGE ? o->bytes : o->pages * PAGE, .file = -1};
+    m.file = o->anonymous ? -1 : memfd_create("farpage-toucher", MFD_CLOEXEC);
+    if (!o->anonymous && (m.file < 0 || ftruncate(m.file, (off_t) m.bytes) != 0)) {
+        fail("memfd of %zu bytes: %s", m.bytes, strerror(errno));
     }
     int flags = o->anonymous ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, *file, 0);
-    if (memory == MAP_FAILED) {
-        fail("mmap of %zu bytes: %s", size, strerror(errno));
+    m.at = mmap(NULL, m.bytes, PROT_READ | PROT_WRITE, flags, m.file, 0);
+    return m;
+}
+
+/* As a VMM maps a file that holds the memory of its guest: all of it, however much of it is touched. */
+static struct memory map_file(const struct toucher_options *o) {
+    struct memory m = {.file = open(o->path, O_RDONLY | O_CLOEXEC)};
+    struct stat stat;
+    if (m.file < 0 || fstat(m.file, &stat) != 0) {
+        fail("%s: %s", o->path, strerror(errno));
     }
-    /* One fault a page, whatever the machine's policy on huge pages. */
-    madvise(memory, size, MADV_NOHUGEPAGE);
-    return memory;
+    m.bytes = (size_t) stat.st_size;
+    if (m.bytes < o->pages * PAGE) {
+        fail("%s: has %zu bytes; --pages %" PRIu64 " need %" PRIu64, o->path, m.bytes, o->pages, o->pages * PAGE);
+    }
+    int failure = o->cold ? posix_fadvise(m.file, 0, 0, POSIX_FADV_DONTNEED) : 0;
+    if (failure != 0) {
+        fail("posix_fadvise of %s: %s", o->path, strerror(failure));
+    }
+    m.at = mmap(NULL, m.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, m.file, 0);
+    return m;
 }
 
 /* Faults of this program are those of user mode, which is all that a user without privileges may handle. */
@@ -166,7 +229,7 @@ static void *touch_share(void *argument) {
     const struct toucher_options *o = t->options;
     pthread_barrier_wait(t->start);
     t->started = now_ns();
-    for (uint64_t i = t->index; i < o->pages; i += o->threads) {
+    for (uint64_t i = t->index; i < o->touches; i += o->threads) {
         uint64_t page = t->order[i];
         const char *at = t->memory + page * PAGE;
         uint64_t before = now_ns();
@@ -177,13 +240,14 @@ static void *touch_share(void *argument) {
         } else {
             t->started = after;
         }
+        t->first = t->first == 0 ? after : t->first;
         t->mismatches += !is_right(o, at, page);
     }
     t->ended = now_ns();
     return NULL;
 }
 
-static void measure(const struct toucher_options *o, const char *memory, const uint64_t *order) {
+static void measure(const struct toucher_options *o, const char *memory, const uint64_t *order, uint64_t begun) {
     struct thread *threads = calloc(o->threads, sizeof *threads);
     pthread_t handles[MAX_THREADS];
     pthread_barrier_t start;
@@ -204,12 +268,14 @@ static void measure(const struct toucher_options *o, const char *memory, const u
     }
     struct latency_histogram *all = &threads[0].latencies;
     uint64_t started = UINT64_MAX;
+    uint64_t first = UINT64_MAX;
     uint64_t ended = 0;
     uint64_t mismatches = 0;
     for (uint64_t i = 0; i < o->threads; i++) {
         struct thread *t = &threads[i];
         pthread_join(handles[i], NULL);
         started = t->started < started ? t->started : started;
+        first = t->first < first ? t->first : first;
         ended = t->ended > ended ? t->ended : ended;
         mismatches += t->mismatches;
         if (i > 0) {
@@ -225,14 +291,40 @@ static void measure(const struct toucher_options *o, const char *memory, const u
             .name = "toucher",
             .pattern = pattern_names[o->pattern],
             .placement = placement,
-            .backing = backing_names[o->anonymous],
+            .backing = o->path != NULL ? "file" : backing_names[o->anonymous],
             .page_size = PAGE,
             .depth = o->threads,
             .count = all->total,
             .mismatches = mismatches,
             .elapsed_ns = ended - started,
+            .first_ns = first - begun,
             .latencies = all,
             .with_latencies = true});
+    free(threads);
+}
+
+/* How many pages of the file are in the page cache, mapped by any process or by none. */
+static uint64_t cached_pages(const struct memory *m) {
+    size_t pages = (m->bytes + PAGE - 1) / PAGE;
+    unsigned char *resident = malloc(pages);
+    if (resident == NULL || mincore(m->at, m->bytes, resident) != 0) {
+        fail("mincore of %zu pages: %s", pages, strerror(errno));
+    }
+    uint64_t cached = 0;
+    for (size_t page = 0; page < pages; page++) {
+        cached += resident[page] & 1;
+    }
+    free(resident);
+    return cached;
+}
+
+static void hold(const struct memory *m) {
+    for (int c; (c = getchar()) != EOF;) {
+        if (c == '\n') {
+            printf("{\"cachedPages\":%" PRIu64 "}\n", cached_pages(m));
+            fflush(stdout);
+        }
+    }
 }
 
 int main(int argc, char **argv) {
@@ -242,18 +334,39 @@ int main(int argc, char **argv) {
     if (o.cpu >= 0) {
         pin(o.cpu);
     }
-    int file;
-    char *memory = map(&o, &file);
     uint64_t *order = make_order(&o);
-    int uffd = register_memory(memory, o.pages * PAGE);
-    hand_over(o.socket, memory, o.pages * PAGE, PAGE, uffd, file);
+    while (o.armed) {
+        int c = getchar();
+        if (c == EOF) {
+            return 0;
+        }
+        o.armed = c != '\n';
+    }
+    uint64_t begun = now_ns();
+    struct memory m = o.path != NULL ? map_file(&o) : map(&o);
+    if (m.at == MAP_FAILED) {
+        fail("mmap of %zu bytes: %s", m.bytes, strerror(errno));
+    }
+    /* One fault a page, whatever the machine's policy on huge pages. */
+    madvise(m.at, m.bytes, MADV_NOHUGEPAGE);
+    if (o.path == NULL) {
+        int uffd = register_memory(m.at, m.bytes);
+        hand_over(o.socket, m.at, m.bytes, PAGE, uffd, m.file);
+    }
     if (o.fill) {
         for (uint64_t page = 0; page < o.pages; page++) {
-            page_content_fill((uint64_t *) (memory + page * PAGE), PAGE, o.seed, page);
+            page_content_fill((uint64_t *) (m.at + page * PAGE), PAGE, o.seed, page);
         }
         puts("filled");
-    } else {
-        measure(&o, memory, order);
+        return 0;
+    }
+    measure(&o, m.at, order, begun);
+    for (uint64_t i = 0; i < o.dirty; i++) {
+        *(volatile char *) (m.at + order[i] * PAGE) = 1;
+    }
+    free(order);
+    if (o.hold) {
+        hold(&m);
     }
     return 0;
 }

@@ -16,6 +16,7 @@ struct figures {
     uint64_t count;
     uint64_t mismatches;
     uint64_t elapsed_ns;
+    uint64_t first_ns; /* 0 if it is not known */
     const struct latency_histogram *latencies;
     bool with_latencies;
 };
@@ -30,6 +31,9 @@ static inline void print_figures(const struct figures *f) {
            ",\"pagesPerSecond\":%.1f",
             f->count, f->mismatches, latency_percentile(h, 50), latency_percentile(h, 90), latency_percentile(h, 99),
             latency_percentile(h, 99.9), h->max, f->elapsed_ns, (double) f->count / ((double) f->elapsed_ns / 1e9));
+    if (f->first_ns != 0) {
+        printf(",\"firstNs\":%" PRIu64, f->first_ns);
+    }
     if (f->with_latencies) {
         fputs(",\"latencies\":", stdout);
         latency_print(h, stdout);

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -19,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The C program that touches memory which another process pages: an agent, or a {@link FaultHandler}. A process for
- * each round, as only its end takes its memory away. Used by one thread.
+ * The C program that touches memory which another process pages, an agent or a {@link FaultHandler}, or which is a
+ * file. A process for each round, as only its end takes its memory away. Used by one thread.
  *
  * @param program as built
  * @param children whom it joins
@@ -28,7 +29,7 @@ import java.util.concurrent.TimeoutException;
 public record FaultToucher(Path program, Children children) {
     private static final Duration SLACK = Duration.ofSeconds(10);
 
-    /** What is behind the memory. */
+    /** What is behind memory that is handed over. */
     public enum Backing {
         /** Shared memory of a file; an agent can evict from it. */
         MEMFD,
@@ -36,44 +37,106 @@ public record FaultToucher(Path program, Children children) {
         ANONYMOUS
     }
 
+    /** Where the memory comes from. */
+    public sealed interface Memory {
+        /** Its options. */
+        List<String> options();
+    }
+
+    /**
+     * Memory whose faults another process resolves.
+     *
+     * @param socket where the memory is handed over
+     * @param bytes its size, if it is larger than all pages that may be touched; 0 if not
+     */
+    public record Handed(Path socket, Backing backing, long bytes) implements Memory {
+        /** Memory as large as the pages that may be touched. */
+        public Handed(Path socket, Backing backing) {
+            this(socket, backing, 0);
+        }
+
+        @Override
+        public List<String> options() {
+            return List.of(
+                    "--socket",
+                    socket.toString(),
+                    "--backing",
+                    backing.name().toLowerCase(Locale.ROOT),
+                    "--memory",
+                    Long.toString(bytes));
+        }
+    }
+
+    /**
+     * A private mapping of a file.
+     *
+     * @param cold whether its pages are dropped from the page cache first
+     */
+    public record Mapped(Path file, boolean cold) implements Memory {
+        @Override
+        public List<String> options() {
+            List<String> options = new ArrayList<>(List.of("--file", file.toString()));
+            if (cold) {
+                options.add("--cold");
+            }
+            return options;
+        }
+    }
+
     /**
      * What to touch.
      *
-     * @param pages each touched once
+     * @param pages that may be touched
+     * @param touches how many of them are touched, each once
      * @param pattern sequential or random
      * @param threads that share the pages
      * @param warmup touches that are not recorded, at first
      * @param orderSeed of the random order
      * @param recheck whether to touch and check all of it once more, unrecorded
      */
-    public record Walk(long pages, PagePattern pattern, int threads, long warmup, long orderSeed, boolean recheck) {}
+    public record Walk(
+            long pages, long touches, PagePattern pattern, int threads, long warmup, long orderSeed, boolean recheck) {
+        /** One page, in the random order of a seed. */
+        public static Walk ofOnePage(long pages, long orderSeed) {
+            return new Walk(pages, 1, PagePattern.RANDOM, 1, 0, orderSeed, false);
+        }
+
+        private List<String> options() {
+            List<String> options = new ArrayList<>(List.of(
+                    "--touches",
+                    Long.toString(touches),
+                    "--pattern",
+                    pattern.label(),
+                    "--threads",
+                    Integer.toString(threads),
+                    "--warmup",
+                    Long.toString(warmup),
+                    "--order-seed",
+                    Long.toUnsignedString(orderSeed)));
+            if (recheck) {
+                options.add("--recheck");
+            }
+            return options;
+        }
+    }
 
     /**
      * Where, and with what content.
      *
-     * @param socket where the memory is handed over
      * @param seed of page content
-     * @param cpu where all threads run
+     * @param cpu where all threads run; wherever the kernel puts them, if it is empty
      * @param timeout after which the program gives up
      */
-    public record Setting(Path socket, Backing backing, long seed, int cpu, Duration timeout) {}
+    public record Setting(Memory memory, long seed, OptionalInt cpu, Duration timeout) {
+        /** The same with other memory. */
+        public Setting with(Memory other) {
+            return new Setting(other, seed, cpu, timeout);
+        }
+    }
 
     /** Touches the pages, and checks what they hold. */
     public BaselineProcess.Measured touch(Setting setting, Walk walk) throws InterruptedException {
-        List<String> command = command(setting, walk.pages());
-        command.addAll(List.of(
-                "--pattern",
-                walk.pattern().label(),
-                "--threads",
-                Integer.toString(walk.threads()),
-                "--warmup",
-                Long.toString(walk.warmup()),
-                "--order-seed",
-                Long.toUnsignedString(walk.orderSeed())));
-        if (walk.recheck()) {
-            command.add("--recheck");
-        }
-        return RoundJson.parse(run(command, setting.timeout()));
+        return RoundJson.parse(run(command(setting, walk), setting.timeout()));
     }
 
     /** Writes the pages' content into them. */
@@ -83,21 +146,42 @@ public record FaultToucher(Path program, Children children) {
         run(command, setting.timeout());
     }
 
+    /** Starts the program, which maps its memory and touches the pages when it is told to. */
+    public HeldToucher arm(Setting setting, Walk walk) {
+        List<String> command = command(setting, walk);
+        command.add("--armed");
+        return new HeldToucher(children.launch("toucher", command, true), setting.timeout());
+    }
+
+    /**
+     * As {@link #arm}, of a file. The program writes to some pages in the end, and lives until it is closed.
+     *
+     * @param dirty pages to write to
+     */
+    public HeldToucher hold(Setting setting, Walk walk, long dirty) {
+        List<String> command = command(setting, walk);
+        command.addAll(List.of("--armed", "--hold", "--dirty", Long.toString(dirty)));
+        return new HeldToucher(children.launch("toucher", command, true), setting.timeout());
+    }
+
+    private List<String> command(Setting setting, Walk walk) {
+        List<String> command = command(setting, walk.pages());
+        command.addAll(walk.options());
+        return command;
+    }
+
     private List<String> command(Setting setting, long pages) {
-        return new ArrayList<>(List.of(
-                program.toString(),
-                "--socket",
-                setting.socket().toString(),
-                "--backing",
-                setting.backing().name().toLowerCase(Locale.ROOT),
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(setting.memory().options());
+        command.addAll(List.of(
                 "--pages",
                 Long.toString(pages),
                 "--seed",
                 Long.toUnsignedString(setting.seed()),
-                "--cpu",
-                Integer.toString(setting.cpu()),
                 "--timeout",
                 Long.toString(setting.timeout().toSeconds())));
+        setting.cpu().ifPresent(cpu -> command.addAll(List.of("--cpu", Integer.toString(cpu))));
+        return command;
     }
 
     private String run(List<String> command, Duration timeout) throws InterruptedException {

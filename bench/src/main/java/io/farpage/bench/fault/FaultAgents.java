@@ -8,6 +8,7 @@ import io.farpage.bench.cluster.AgentClient;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
+import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Children;
 import io.farpage.coordinator.model.operation.ViewOperations;
@@ -36,14 +37,13 @@ final class FaultAgents implements AutoCloseable {
     /** How an agent says that it could not write back what a guest held when it ended. */
     private static final String NOT_HOME = "is not at its homes";
 
-    private static final long LOOK_MILLIS = 20;
-
     static final long STAGING = 16L << 20;
 
     private final FaultPlan plan;
     private final AgentPair agents;
     private final Optional<AgentProcess> secondHome;
     private final FaultToucher toucher;
+    private final Path socket;
     private final FaultToucher.Setting setting;
     private final String backing;
     private final AgentClient client;
@@ -75,11 +75,11 @@ final class FaultAgents implements AutoCloseable {
         this.plan = plan;
         this.agents = new AgentPair(home, node.child());
         this.toucher = toucher;
+        this.socket = children.scratch().resolve("agent-" + idle + ".sock");
         this.setting = new FaultToucher.Setting(
-                children.scratch().resolve("agent-" + idle + ".sock"),
-                plan.given().backing,
+                new FaultToucher.Handed(socket, plan.given().backing),
                 plan.run().seed(),
-                placement.toucherCpu(),
+                OptionalInt.of(placement.toucherCpu()),
                 plan.roundTimeout());
         this.backing = home.backing();
         int port = node.awaitPort();
@@ -124,10 +124,7 @@ final class FaultAgents implements AutoCloseable {
      */
     private void fill(FaultSpace space) throws InterruptedException {
         attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space, false));
-        toucher.fill(
-                new FaultToucher.Setting(
-                        setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
-                plan.given().pages);
+        toucher.fill(setting.with(new FaultToucher.Handed(socket, FaultToucher.Backing.MEMFD)), plan.given().pages);
         GuestStatus end = awaitEnd(space);
         if (end.detail().contains(NOT_HOME)) {
             throw new CommandException("the pages could not be brought home after they were filled: "
@@ -139,7 +136,7 @@ final class FaultAgents implements AutoCloseable {
         client.attach(
                 side.space().name(idle),
                 new GuestRequest(
-                        setting.socket().toString(),
+                        socket.toString(),
                         OptionalLong.of(plan.bytes()),
                         OptionalInt.empty(),
                         Optional.of(List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME)
@@ -170,16 +167,9 @@ final class FaultAgents implements AutoCloseable {
     }
 
     private GuestStatus awaitEnd(FaultSpace space) throws InterruptedException {
-        long deadline = System.nanoTime() + END_TIMEOUT.toNanos();
-        while (System.nanoTime() - deadline < 0) {
-            GuestStatus status = client.guest(space.name(idle));
-            if (status.state().equals("ended")) {
-                return status;
-            }
-            Thread.sleep(LOOK_MILLIS);
-        }
-        throw new CommandException("the agent did not see the toucher's end within " + END_TIMEOUT.toSeconds() + " s: "
-                + agents.node().lastWords());
+        return client.awaitEnd(space.name(idle), END_TIMEOUT)
+                .orElseThrow(() -> new CommandException("the agent did not see the toucher's end within "
+                        + END_TIMEOUT.toSeconds() + " s: " + agents.node().lastWords()));
     }
 
     /** What the home's pages are made of. */
@@ -193,12 +183,11 @@ final class FaultAgents implements AutoCloseable {
     }
 
     /**
-     * One round of the toucher with another handler, which listens at {@code socket}; both agents are off the CPU
-     * meanwhile.
+     * One round of the toucher with another handler, which listens at the path {@code handler}; both agents are off the
+     * CPU meanwhile.
      */
-    BaselineProcess.Measured touchPaused(Path socket, FaultToucher.Walk walk) throws InterruptedException {
-        FaultToucher.Setting there =
-                new FaultToucher.Setting(socket, setting.backing(), setting.seed(), setting.cpu(), setting.timeout());
+    BaselineProcess.Measured touchPaused(Path handler, FaultToucher.Walk walk) throws InterruptedException {
+        FaultToucher.Setting there = setting.with(new FaultToucher.Handed(handler, plan.given().backing));
         return agents.whilePaused(() -> toucher.touch(there, walk));
     }
 

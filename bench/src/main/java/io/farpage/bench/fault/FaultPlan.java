@@ -4,6 +4,7 @@ import static io.farpage.bench.command.Plan.require;
 
 import io.farpage.bench.baseline.FaultToucher.Backing;
 import io.farpage.bench.cluster.AgentFlags;
+import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
 import io.farpage.bench.command.Rounds;
@@ -80,21 +81,10 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
                     skipped.add(why);
                     continue;
                 }
-                scenarios.add(new FaultScenario(one, idle, placement(idle, cpus)));
+                scenarios.add(new FaultScenario(one, idle, FaultPlacement.of(idle, cpus)));
             }
         }
         return scenarios;
-    }
-
-    /**
-     * Blocking, all share a CPU: a wake-up across CPUs takes longer than the fetch. Spinning, the toucher has a CPU of
-     * its own if there is one. Otherwise it shares the handler's, which does nothing while the toucher runs.
-     */
-    private static FaultPlacement placement(Idle idle, List<Integer> cpus) {
-        int first = cpus.getFirst();
-        return idle.needsTwoCpus()
-                ? new FaultPlacement(first, cpus.get(1), cpus.size() > 2 ? cpus.get(2) : first)
-                : new FaultPlacement(first, first, first);
     }
 
     @Override

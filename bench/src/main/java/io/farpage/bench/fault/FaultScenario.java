@@ -1,6 +1,7 @@
 package io.farpage.bench.fault;
 
 import io.farpage.bench.baseline.FaultToucher;
+import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.cluster.Idle;
 
 /** One run of the report: what is looked at, how both sides wait, and where they run. */
@@ -13,6 +14,7 @@ record FaultScenario(FaultCase kind, Idle idle, FaultPlacement placement) {
     /** What a round touches: the same on both sides. */
     FaultToucher.Walk walk(FaultPlan plan, int round) {
         return new FaultToucher.Walk(
+                plan.given().pages,
                 plan.given().pages,
                 kind.pattern(),
                 kind.threads(plan),

@@ -59,8 +59,22 @@ public final class Children implements AutoCloseable {
 
     /** Has hugepages of 2 MiB put back if this process is killed before it can do so itself. */
     public void borrowed(long hugepages) {
+        say(() -> watchdog.borrowed(hugepages));
+    }
+
+    /** Has a directory unmounted at the end, where a child mounts a file system; one directory at most. */
+    public void mounted(Path directory) {
+        say(() -> watchdog.mounted(directory));
+    }
+
+    @FunctionalInterface
+    private interface Word {
+        void say() throws IOException;
+    }
+
+    private static void say(Word word) {
         try {
-            watchdog.borrowed(hugepages);
+            word.say();
         } catch (IOException e) {
             throw new CommandException("the shell that cleans up after this process is gone: " + e.getMessage(), e);
         }

@@ -3,14 +3,21 @@ package io.farpage.bench.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.fuse.FuseMounts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class WatchdogTest {
+    private static final Path MOUNTS = Path.of("/proc/self/mounts");
+
     @TempDir
     private Path directory;
 
@@ -29,6 +36,29 @@ final class WatchdogTest {
         left.borrowed(3);
         left.hangUp();
         assertEquals("7", Files.readString(number).strip());
+    }
+
+    @Test
+    void shouldUnmountWhatAKilledProcessHasLeftMounted() throws Exception {
+        Path files = Files.createDirectories(directory.resolve("scratch/files"));
+        int fuse;
+        try {
+            fuse = FuseMounts.mount("farpage-test", files);
+        } catch (PosixException e) {
+            assumeTrue(false, e.getMessage() + "; run the test as root, on a kernel with the module fuse");
+            return;
+        }
+        try {
+            Watchdog watchdog = Watchdog.start(directory.resolve("scratch"), directory.resolve("hugepages"));
+            watchdog.mounted(files);
+            assertTrue(Files.readString(MOUNTS).contains(files.toString()));
+            watchdog.hangUp();
+            assertFalse(Files.readString(MOUNTS).contains(files.toString()));
+            assertTrue(Files.notExists(files.getParent()));
+        } finally {
+            var _ = FuseMounts.unmount(files);
+            FileIo.close(Errno.create(), fuse);
+        }
     }
 
     @Test

@@ -105,7 +105,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
                 List<FetchRun> runs = measure(plan, new Running(children, coordinator, progress));
                 progress.label(plan.subject().label());
                 progress.finish();
-                return new FetchReport(plan.subject(), conditions, runs);
+                return new FetchReport(plan.subject(), conditions, runs, plan.skipped());
             } catch (CommandException e) {
                 if (children.isEnding()) {
                     // The signal that is ending this process has ended the others: no news.

@@ -2,10 +2,16 @@ package io.farpage.bench.report;
 
 import java.util.List;
 
-/** All that one invocation found; the first run is the headline. */
-public record FetchReport(Subject subject, Conditions conditions, List<FetchRun> runs) {
+/**
+ * All that one invocation found.
+ *
+ * @param runs the first one is the headline
+ * @param leftOut what was not measured and why, a line each
+ */
+public record FetchReport(Subject subject, Conditions conditions, List<FetchRun> runs, List<String> leftOut) {
     public FetchReport {
         runs = List.copyOf(runs);
+        leftOut = List.copyOf(leftOut);
         if (runs.isEmpty()) {
             throw new IllegalArgumentException("a report needs at least one run");
         }

@@ -5,7 +5,10 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** A report as JSON: the headline's figures at the top, then the conditions and, under {@code runs}, every run's. */
+/**
+ * A report as JSON: the headline's figures at the top, then the conditions, what was left out and, under {@code runs},
+ * every run's.
+ */
 final class ReportJson {
     static final JsonMapper MAPPER =
             JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
@@ -21,6 +24,7 @@ final class ReportJson {
         ObjectNode root = MAPPER.valueToTree(results.getFirst());
         root.put("subject", report.subject().label());
         root.set("conditions", MAPPER.valueToTree(report.conditions()));
+        root.set("leftOut", MAPPER.valueToTree(report.leftOut()));
         root.set("runs", MAPPER.valueToTree(results));
         return root;
     }

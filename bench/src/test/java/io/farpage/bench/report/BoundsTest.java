@@ -14,7 +14,8 @@ final class BoundsTest {
     private static final FetchReport REPORT = new FetchReport(
             Subject.FETCH,
             SampleReport.CONDITIONS,
-            List.of(SampleReport.run("latency-spin", "latency", 1, 9_900, 9_000, 90_000), rated(90_000, 100_000)));
+            List.of(SampleReport.run("latency-spin", "latency", 1, 9_900, 9_000, 90_000), rated(90_000, 100_000)),
+            List.of());
 
     /** A run at depth whose baseline tells its rate alone. */
     private static FetchRun rated(double ours, double baseline) {
@@ -54,7 +55,8 @@ final class BoundsTest {
                         SampleReport.settings("latency-spin", "latency", 1),
                         SampleReport.rounds(1, 9_000, 90_000),
                         new Baseline.Absent("perftest is not installed"),
-                        SampleReport.COST)));
+                        SampleReport.COST)),
+                List.of());
         assertEquals(
                 List.of("latency-spin: p50 has no baseline to be held against: perftest is not installed"),
                 new Bounds(Map.of(Figure.P50, 1.1)).exceeded(alone));

@@ -155,6 +155,7 @@ final class ReportFilesTest {
                         SampleReport.settings("latency-spin", "latency", 1),
                         SampleReport.rounds(1, 9_000, 90_000),
                         new Baseline.Absent("no C compiler"),
-                        SampleReport.COST)));
+                        SampleReport.COST)),
+                List.of());
     }
 }

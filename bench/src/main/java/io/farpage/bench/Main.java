@@ -3,6 +3,7 @@ package io.farpage.bench;
 import io.farpage.bench.agents.ClusterCommand;
 import io.farpage.bench.agents.ProbeCommand;
 import io.farpage.bench.baseline.BaselineException;
+import io.farpage.bench.clone.CloneCommand;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
@@ -42,6 +43,7 @@ public final class Main implements Callable<Integer> {
             InstallCommand.class,
             ParkCommand.class,
             SnapshotCommand.class,
+            CloneCommand.class,
             StressCommand.class);
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
@@ -73,7 +75,8 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        throw new UsageException("say what to do: fetch, fault, park, cluster, guest-vm, install or stress");
+        throw new UsageException(
+                "say what to do: fetch, fault, park, snapshot, clone, cluster, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -34,13 +34,14 @@ public final class RunOptions {
             names = "--idle",
             split = ",",
             description = "How both sides wait: spin and adaptive need a CPU for each side, block shares one"
-                    + " (default: spin and block; fetch --mode throughput: spin)")
+                    + " (default: spin and block; fetch --mode throughput: spin; clone: one of them, block with fewer"
+                    + " than three CPUs)")
     private List<Idle> idle = List.of();
 
     @Option(
             names = "--rounds",
             description = "Rounds of each run, 1 to 1000; each round is followed or preceded by one of the baseline"
-                    + " (default: fetch 11, fault 7)")
+                    + " (default: fetch 11, fault 7, clone 5)")
     private @Nullable Integer rounds;
 
     @Option(

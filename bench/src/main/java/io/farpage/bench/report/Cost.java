@@ -1,5 +1,7 @@
 package io.farpage.bench.report;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import org.jspecify.annotations.Nullable;
 
 /** What a run took beside time. The components' names are those in the JSON. */
@@ -35,4 +37,64 @@ public sealed interface Cost {
             long faults,
             long evictions,
             @Nullable Double prefetchHitRate) implements Cost {}
+
+    /**
+     * The parts of the start of a clone: medians, nanoseconds.
+     *
+     * @param cloneP50Ns of the request that makes the clone
+     * @param attachP50Ns of the request that attaches it
+     * @param touchP50Ns from before the memory is mapped and handed over until the first page is touched
+     */
+    record OfStarts(long cloneP50Ns, long attachP50Ns, long touchP50Ns) implements Cost {}
+
+    /**
+     * What a host has fetched for the touches of all rounds.
+     *
+     * @param touchedPages of each clone, added
+     * @param distinctPages that any clone has touched
+     * @param fetchedPages over the wire, with all that is read beside them, such as presence maps
+     */
+    record OfTouches(long touchedPages, long distinctPages, long fetchedPages) implements Cost {
+        /** Pages fetched for each page that a clone has touched. */
+        @JsonProperty
+        public double fetchedPerTouch() {
+            return rounded(fetchedPages / (double) touchedPages);
+        }
+
+        /** Pages fetched for each page that any clone has touched. */
+        @JsonProperty
+        public double fetchedPerPage() {
+            return rounded(fetchedPages / (double) distinctPages);
+        }
+    }
+
+    /**
+     * The memory of processes that map one snapshot.
+     *
+     * @param processes that map it
+     * @param baseBytes of the snapshot
+     * @param dirtyBytes that the processes have written, together
+     * @param memoryBytes the memory of all of them: their proportional shares (Pss), and pages of the file in the page
+     *     cache that none of them maps
+     * @param baselineMemoryBytes the same of as many processes that map a local file; null without the baseline
+     * @param fetch what the host has fetched for them
+     */
+    record OfSharing(
+            int processes,
+            long baseBytes,
+            long dirtyBytes,
+            long memoryBytes,
+            @Nullable Long baselineMemoryBytes,
+            @JsonUnwrapped OfTouches fetch)
+            implements Cost {
+        /** The memory in proportion to that of the snapshot, once, and of what was written. */
+        @JsonProperty
+        public double memoryRatio() {
+            return rounded(memoryBytes / (double) (baseBytes + dirtyBytes));
+        }
+    }
+
+    private static double rounded(double ratio) {
+        return Math.round(ratio * 10_000) / 10_000.0;
+    }
 }

@@ -33,6 +33,9 @@ public final class ReportTable {
             switch (result.cost()) {
                 case Cost.OfFetches fetches -> explain(fetches, lines);
                 case Cost.OfFaults faults -> explain(faults, lines);
+                case Cost.OfStarts starts -> explain(starts, lines);
+                case Cost.OfTouches touches -> explain(touches, lines);
+                case Cost.OfSharing sharing -> explain(sharing, lines);
             }
             lines.add(
                     result.figures().mismatches() == 0
@@ -68,6 +71,42 @@ public final class ReportTable {
                 rate == null ? "" : String.format(Locale.ROOT, ", %.1f %% of prefetched pages used", 100 * rate)));
     }
 
+    private static void explain(Cost.OfStarts cost, List<String> lines) {
+        lines.add("  p50: %s µs to make the clone, %s µs to attach it, %s µs from the handoff to the first page"
+                .formatted(micros(cost.cloneP50Ns()), micros(cost.attachP50Ns()), micros(cost.touchP50Ns())));
+    }
+
+    private static void explain(Cost.OfTouches cost, List<String> lines) {
+        lines.add(String.format(
+                Locale.ROOT,
+                "  fetched by this host: %s pages for %s touches of %s pages, %.3f a touch and %.3f a page",
+                grouped(cost.fetchedPages()),
+                grouped(cost.touchedPages()),
+                grouped(cost.distinctPages()),
+                cost.fetchedPerTouch(),
+                cost.fetchedPerPage()));
+    }
+
+    private static void explain(Cost.OfSharing cost, List<String> lines) {
+        Long baseline = cost.baselineMemoryBytes();
+        lines.add(String.format(
+                Locale.ROOT,
+                "  memory of %d processes: %.1f MiB, %.3f of base + dirty (%.1f + %.1f MiB)%s",
+                cost.processes(),
+                mebibytes(cost.memoryBytes()),
+                cost.memoryRatio(),
+                mebibytes(cost.baseBytes()),
+                mebibytes(cost.dirtyBytes()),
+                baseline == null
+                        ? ""
+                        : String.format(Locale.ROOT, "; with the local file %.1f MiB", mebibytes(baseline))));
+        explain(cost.fetch(), lines);
+    }
+
+    private static double mebibytes(long bytes) {
+        return bytes / (double) (1 << 20);
+    }
+
     private static void compare(FetchResult result, List<String> lines) {
         FetchResult.BaselineResult baseline = result.baseline();
         FetchResult.RatioSpreads ratios = result.ratioSpreads();
@@ -95,7 +134,7 @@ public final class ReportTable {
     private static String count(Subject subject) {
         return switch (subject) {
             case FETCH -> "fetches";
-            case FAULT -> "touches";
+            case FAULT, CLONE -> "touches";
         };
     }
 

@@ -7,7 +7,9 @@ public enum Subject {
     /** Pages read from another node. */
     FETCH,
     /** Touches of memory that an agent pages. */
-    FAULT;
+    FAULT,
+    /** Starts of clones of a snapshot, and what they share. */
+    CLONE;
 
     /** As in the names of a report's files. */
     public String label() {

@@ -30,8 +30,33 @@ const words = {
     phases: run => `In the agent, p50: ${micros(run.fetchP50Ns)} µs from seeing a fault to having its page, `
       + `${micros(run.installP50Ns)} µs to install it; ${grouped(run.faults)} faults, ${grouped(run.evictions)} evictions`
       + (run.prefetchHitRate == null ? "" : `, ${(100 * run.prefetchHitRate).toFixed(1)} % of prefetched pages used`)
+  },
+  clone: {
+    count: "touches",
+    headline: () => "A clone at its first page",
+    latency: "A start is from the request that makes the clone, or from before the file is opened, to the first page "
+      + "being there; a touch is from just before it to just after it",
+    phases: run => [starts, sharing, fetched].map(say => say(run)).filter(text => text).join(" ")
   }
 }[data.subject];
+
+function starts(run) {
+  return run.cloneP50Ns == null ? "" : `p50: ${micros(run.cloneP50Ns)} µs to make the clone, ${micros(run.attachP50Ns)} µs to `
+    + `attach it, ${micros(run.touchP50Ns)} µs from the handoff to the first page.`;
+}
+
+function sharing(run) {
+  const mebibytes = size => (size / (1 << 20)).toFixed(1);
+  return run.processes == null ? "" : `Memory of ${run.processes} processes: ${mebibytes(run.memoryBytes)} MiB, `
+    + `${run.memoryRatio.toFixed(3)} of base + dirty (${mebibytes(run.baseBytes)} + ${mebibytes(run.dirtyBytes)} MiB)`
+    + (run.baselineMemoryBytes == null ? "." : `; with the local file ${mebibytes(run.baselineMemoryBytes)} MiB.`);
+}
+
+function fetched(run) {
+  return run.fetchedPages == null ? "" : `Fetched by this host: ${grouped(run.fetchedPages)} pages for `
+    + `${grouped(run.touchedPages)} touches of ${grouped(run.distinctPages)} pages, ${run.fetchedPerTouch.toFixed(3)} a touch `
+    + `and ${run.fetchedPerPage.toFixed(3)} a page.`;
+}
 
 const grouped = number => Math.round(number).toLocaleString("en-US");
 const bytes = size => size >= 1 << 20 ? size / (1 << 20) + " MiB" : size / 1024 + " KiB";

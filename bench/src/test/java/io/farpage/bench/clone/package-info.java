@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.clone;
+
+import org.jspecify.annotations.NullMarked;

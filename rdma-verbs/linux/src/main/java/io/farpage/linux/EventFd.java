@@ -37,9 +37,14 @@ public final class EventFd implements AutoCloseable {
         return fd;
     }
 
-    /** Makes the descriptor readable. From any thread, with that thread's {@code errno}. */
-    public void signal(Errno errno) {
-        FileIo.write(errno, fd, one.address(), Long.BYTES);
+    /**
+     * Makes the descriptor readable; nothing happens once it is closed, since another file may have its number by then.
+     * From any thread, with that thread's {@code errno}.
+     */
+    public synchronized void signal(Errno errno) {
+        if (!closed) {
+            FileIo.write(errno, fd, one.address(), Long.BYTES);
+        }
     }
 
     /**
@@ -52,7 +57,7 @@ public final class EventFd implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         if (!closed) {
             closed = true;
             FileIo.close(Errno.create(), fd);

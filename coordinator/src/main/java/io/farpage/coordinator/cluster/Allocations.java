@@ -12,11 +12,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * Room for the pages of thin spaces. An attached node asks for it before it writes to an extent first, and the node of
  * the guest gives it back when all pages of an extent are zeros. New room holds zeros, as all that is free does. That
- * of a clone is filled with the pages of its snapshot before it is a home; further homes join as in any space.
+ * of a clone is filled with the pages of its snapshot, at one home after the other: they are homes when there are as
+ * many as the space asks for, or no other node has room. So a page that is written is at all of them from the start.
  * Thread-safe.
  */
 public final class Allocations {
@@ -59,22 +61,23 @@ public final class Allocations {
                     return List.of();
                 }
                 Optional<Extent> source = Snapshots.source(draft, space, extent);
-                int copies = source.isPresent() ? 1 : space.copies();
+                List<ExtentHome> filled = extent.filledPools().stream()
+                        .filter(pool -> !Pulls.isDead(draft, pool))
+                        .toList();
+                int copies = source.isPresent() || !filled.isEmpty() ? 1 : space.copies();
                 List<ExtentHome> homes =
                         source.filter(of -> !Pulls.hasSource(draft, of)).isPresent()
                                 ? List.of()
-                                : homes(draft, rooms, space, extent, copies, new Avoided(Set.of(node)));
-                (homes.isEmpty() ? without : given).add(extent);
+                                : homes(draft, rooms, space, extent, filled, copies, new Avoided(Set.of(node)));
+                (homes.isEmpty() && filled.isEmpty() ? without : given).add(extent);
                 homes.stream()
                         .map(ExtentHome::node)
                         .filter(home -> !before.contains(home))
                         .forEach(home -> grants.forget(home, space.id()));
-                return homes.isEmpty()
-                        ? List.of()
-                        : List.of(
-                                source.isPresent()
-                                        ? new ExtentCommand.Fill(homes.getFirst())
-                                        : new ExtentCommand.Allocate(homes));
+                if (source.isPresent() || !filled.isEmpty()) {
+                    return fill(extent, filled, homes);
+                }
+                return homes.isEmpty() ? List.of() : List.of(new ExtentCommand.Allocate(homes));
             });
             if (given.isEmpty() && !without.isEmpty()) {
                 throw noRoom(draft, rooms, space, without.getFirst());
@@ -83,12 +86,35 @@ public final class Allocations {
         });
     }
 
-    /** A place at each of some homes; none if one lacks room. */
+    /** Drops pools that were filled and are gone, and fills another one, or makes those that are left the homes. */
+    private static List<ExtentCommand> fill(Extent extent, List<ExtentHome> filled, List<ExtentHome> next) {
+        Stream<ExtentCommand> drops = extent.filledPools().stream()
+                .filter(pool -> !filled.contains(pool))
+                .map(ExtentCommand.Drop::new);
+        Stream<ExtentCommand> goesOn = next.isEmpty()
+                ? filled.stream().limit(1).map(_ -> new ExtentCommand.Complete())
+                : next.stream().map(ExtentCommand.Fill::new);
+        return Stream.concat(drops, goesOn).toList();
+    }
+
+    /**
+     * A place at each of some homes; none if one lacks room.
+     *
+     * @param filled what the extent has besides
+     */
     private static List<ExtentHome> homes(
-            Draft draft, Rooms rooms, Space space, Extent extent, int copies, Predicate<String> avoided) {
+            Draft draft,
+            Rooms rooms,
+            Space space,
+            Extent extent,
+            List<ExtentHome> filled,
+            int copies,
+            Predicate<String> avoided) {
         List<ExtentHome> homes = new ArrayList<>();
         for (int i = 0; i < copies; i++) {
-            NewHome next = new NewHome(draft, rooms, extent, homes, space.pageSize());
+            List<ExtentHome> beside =
+                    Stream.concat(filled.stream(), homes.stream()).toList();
+            NewHome next = new NewHome(draft, rooms, extent, beside, space.pageSize());
             Optional<ExtentHome> home = next.choose(avoided).or(() -> next.choose(Avoided.NONE));
             if (home.isEmpty()) {
                 return List.of();

@@ -132,9 +132,10 @@ public final class Drops {
         }
     }
 
-    /** Ends what joins an extent, and gives the frames of dropped homes back. */
+    /** Ends what joins an extent or was filled for it, and gives the frames of dropped homes back. */
     static List<ExtentCommand> endAll(Extent extent) {
-        Stream<ExtentCommand> drop = extent.joining().stream().map(ExtentCommand.Drop::new);
+        Stream<ExtentCommand> drop = Stream.concat(extent.joining().stream(), extent.filledPools().stream())
+                .map(ExtentCommand.Drop::new);
         return Stream.concat(drop, Stream.of(ExtentCommand.GiveBack.ALL)).toList();
     }
 

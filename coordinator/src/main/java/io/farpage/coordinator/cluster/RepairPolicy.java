@@ -93,6 +93,11 @@ final class RepairPolicy {
                         new ExtentCommand.Drop(extent.joining().orElseThrow()));
                 continue;
             }
+            Optional<ExtentHome> gone = deadFill(view, extent);
+            if (gone.isPresent()) {
+                commands.put(extent.firstPage(), new ExtentCommand.Drop(gone.get()));
+                continue;
+            }
             if (left <= 0 || isSettled(view, space, extent)) {
                 continue;
             }
@@ -142,7 +147,17 @@ final class RepairPolicy {
                 return false;
             }
         }
+        if (deadFill(draft, extent).isPresent()) {
+            return false;
+        }
         return moves.of(space.id(), extent).isEmpty();
+    }
+
+    /** A pool that was filled and is not a home yet, on a node that has failed or is drained: another one is filled. */
+    private static Optional<ExtentHome> deadFill(Draft draft, Extent extent) {
+        return extent.filledPools().stream()
+                .filter(pool -> Pulls.isDead(draft, pool))
+                .findFirst();
     }
 
     /**

@@ -205,12 +205,21 @@ public final class Repairs {
             // No node writes to an extent that is filled with the pages of a snapshot.
             boolean isFilled = !draft.extents.require(space, report.extent()).isAllocated();
             draft.extents.change(space, List.of(report.extent()), extent -> isPulled ? finish(extent) : drop(extent));
+            if (isPulled && isFilled && !isLastFill(draft, space, report.extent())) {
+                draft.extents.change(space, List.of(report.extent()), _ -> List.of(new ExtentCommand.Keep()));
+                return false;
+            }
             boolean isHome = isPulled && (isFilled || Pulls.isUnwritten(draft, space));
             if (isHome) {
                 promote(draft, space, List.of(report.extent()));
             }
             return isHome;
         });
+    }
+
+    /** Whether an extent has as many homes as its space asks for when the one that joins is filled. */
+    private static boolean isLastFill(Draft draft, Space space, ExtentEpoch filled) {
+        return draft.extents.require(space, filled).filledPools().size() + 1 >= space.copies();
     }
 
     /**

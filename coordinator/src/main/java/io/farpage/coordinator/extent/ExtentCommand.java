@@ -21,12 +21,21 @@ public sealed interface ExtentCommand {
     }
 
     /**
-     * A pool joins an extent of a clone, to pull the pages of the snapshot. Only where the pages have no room, and none
-     * joins yet.
+     * A pool joins an extent of a clone, to pull the pages of the snapshot. Only where the pages have no homes, and no
+     * pool joins yet.
      *
      * @param home on a node that has no place in the extent
      */
     record Fill(ExtentHome home) implements ExtentCommand {}
+
+    /**
+     * The pool that joins has pulled the pages of the snapshot, and becomes a home together with others that are not
+     * filled yet. Only after its pull, where the pages have no homes.
+     */
+    record Keep() implements ExtentCommand {}
+
+    /** The filled pools are homes from now on. Only where there are some, and none joins. */
+    record Complete() implements ExtentCommand {}
 
     /**
      * All pages that are not in the guest's memory are zeros, so that the room is given back: all homes are dropped,
@@ -50,7 +59,7 @@ public sealed interface ExtentCommand {
     record FinishPull() implements ExtentCommand {}
 
     /**
-     * The pool that joins has all pages and becomes a home. Only after its pull.
+     * The pool that joins has all pages and becomes a home, and with it what was filled. Only after its pull.
      *
      * @param replaced homes that it takes the places of; they are dropped. None in an extent that is filled
      */
@@ -62,8 +71,8 @@ public sealed interface ExtentCommand {
     }
 
     /**
-     * A home, or the pool that joins, is one no longer. WRITEs to it may be under way, so its frames stay reserved. The
-     * last home is never dropped so, and no home of an extent whose pages are lost.
+     * A home, a filled pool, or the pool that joins, is one no longer. WRITEs to it may be under way, so its frames
+     * stay reserved. The last home is never dropped so, and no home of an extent whose pages are lost.
      */
     record Drop(ExtentHome home) implements ExtentCommand {}
 
@@ -79,7 +88,7 @@ public sealed interface ExtentCommand {
      */
     record HandOver() implements ExtentCommand {}
 
-    /** The memory of a pool is gone, and with it a home, what joins, or frames that were dropped. */
+    /** The memory of a pool is gone, and with it a home, what was filled or joins, or frames that were dropped. */
     record Lose(String node, Incarnation pool) implements ExtentCommand {
         boolean isOf(ExtentHome place) {
             return place.node().equals(node) && place.incarnation().equals(pool);

@@ -46,8 +46,9 @@ public final class ExtentLife {
 
     /** Whether the rules of this class that compare an extent with the one before hold. */
     private static boolean follows(Extent before, ExtentCommand command, Extent after) {
-        boolean isSameLayout =
-                after.homes().equals(before.homes()) && after.joining().equals(before.joining());
+        boolean isSameLayout = after.homes().equals(before.homes())
+                && after.filled().equals(before.filled())
+                && after.joining().equals(before.joining());
         return after.firstPage() == before.firstPage()
                 && after.count() == before.count()
                 && after.epochNumber() == before.epochNumber() + (isSameLayout ? 0 : 1)
@@ -59,7 +60,10 @@ public final class ExtentLife {
 
     private static boolean isAllocation(Extent before, ExtentCommand command) {
         return switch (command) {
-            case ExtentCommand.Allocate _, ExtentCommand.Deallocate _, ExtentCommand.HandOver _ -> true;
+            case ExtentCommand.Allocate _,
+                    ExtentCommand.Complete _,
+                    ExtentCommand.Deallocate _,
+                    ExtentCommand.HandOver _ -> true;
             case ExtentCommand.Promote _ -> !before.isAllocated();
             default -> false;
         };
@@ -79,6 +83,27 @@ public final class ExtentLife {
             }
             case ExtentCommand.Join join -> join(extent, join);
             case ExtentCommand.Fill fill -> fill(extent, fill);
+            case ExtentCommand.Keep _ -> {
+                require(isPull(extent, PullState.DONE) && !extent.isAllocated(), extent, command);
+                yield next(
+                        extent,
+                        List.of(),
+                        Stream.concat(extent.filledPools().stream(), extent.joining().stream())
+                                .toList(),
+                        extent.droppedHomes(),
+                        Optional.empty(),
+                        Optional.empty());
+            }
+            case ExtentCommand.Complete _ -> {
+                require(extent.filled().isPresent() && extent.joining().isEmpty(), extent, command);
+                yield next(
+                        extent,
+                        extent.filledPools(),
+                        List.of(),
+                        extent.droppedHomes(),
+                        Optional.empty(),
+                        Optional.empty());
+            }
             case ExtentCommand.AllowPull _ -> {
                 require(isPull(extent, PullState.AWAITED), extent, command);
                 yield pulling(extent, PullState.RUNNING);
@@ -95,7 +120,12 @@ public final class ExtentLife {
                 yield promote(extent, promote.replaced());
             }
             case ExtentCommand.Drop drop -> {
-                require(isJoining(extent, drop.home()) || isSpare(extent, drop.home()), extent, command);
+                require(
+                        isJoining(extent, drop.home())
+                                || isSpare(extent, drop.home())
+                                || extent.filledPools().contains(drop.home()),
+                        extent,
+                        command);
                 yield without(extent, drop.home(), dropped(extent, List.of(drop.home())));
             }
             case ExtentCommand.GiveBack back -> giveBack(extent, former -> former.epoch() <= back.epoch());
@@ -123,6 +153,7 @@ public final class ExtentLife {
         require(
                 !extent.isAllocated()
                         && extent.joining().isEmpty()
+                        && extent.filled().isEmpty()
                         && !allocate.homes().isEmpty()
                         && extent.places()
                                 .noneMatch(place -> allocate.homes().stream()
@@ -176,9 +207,11 @@ public final class ExtentLife {
 
     private static Extent lose(Extent extent, ExtentCommand.Lose lose) {
         Extent now = giveBack(extent, former -> lose.isOf(former.home()));
-        Optional<ExtentHome> joining = extent.joining().filter(lose::isOf);
-        if (joining.isPresent()) {
-            return without(now, joining.get(), now.droppedHomes());
+        Optional<ExtentHome> unread = Stream.concat(extent.joining().stream(), extent.filledPools().stream())
+                .filter(lose::isOf)
+                .findFirst();
+        if (unread.isPresent()) {
+            return without(now, unread.get(), now.droppedHomes());
         }
         Optional<ExtentHome> gone = extent.homes().stream().filter(lose::isOf).findFirst();
         if (gone.isEmpty() || extent.state() == ExtentState.LOST) {
@@ -209,8 +242,9 @@ public final class ExtentLife {
     private static Extent promote(Extent extent, List<ExtentHome> replaced) {
         List<ExtentHome> homes = new ArrayList<>(extent.homes());
         homes.removeAll(replaced);
+        homes.addAll(extent.filledPools());
         homes.add(extent.joining().orElseThrow());
-        return next(extent, homes, dropped(extent, replaced), Optional.empty(), Optional.empty());
+        return next(extent, homes, List.of(), dropped(extent, replaced), Optional.empty(), Optional.empty());
     }
 
     /** The dropped homes of the next epoch, in which more homes are dropped. */
@@ -224,8 +258,10 @@ public final class ExtentLife {
     private static Extent without(Extent extent, ExtentHome gone, List<DroppedHome> dropped) {
         List<ExtentHome> homes =
                 extent.homes().stream().filter(home -> !home.equals(gone)).toList();
+        List<ExtentHome> filled =
+                extent.filledPools().stream().filter(home -> !home.equals(gone)).toList();
         Optional<ExtentHome> joining = extent.joining().filter(home -> !home.equals(gone));
-        return next(extent, homes, dropped, joining, extent.pull().filter(_ -> joining.isPresent()));
+        return next(extent, homes, filled, dropped, joining, extent.pull().filter(_ -> joining.isPresent()));
     }
 
     private static Extent giveBack(Extent extent, Predicate<DroppedHome> which) {
@@ -247,12 +283,24 @@ public final class ExtentLife {
                 extent.epoch(),
                 Optional.of(dropped),
                 extent.joining(),
-                pull);
+                pull,
+                extent.filled());
+    }
+
+    /** With the same filled pools. */
+    private static Extent next(
+            Extent extent,
+            List<ExtentHome> homes,
+            List<DroppedHome> dropped,
+            Optional<ExtentHome> joining,
+            Optional<PullState> pull) {
+        return next(extent, homes, extent.filledPools(), dropped, joining, pull);
     }
 
     private static Extent next(
             Extent extent,
             List<ExtentHome> homes,
+            List<ExtentHome> filled,
             List<DroppedHome> dropped,
             Optional<ExtentHome> joining,
             Optional<PullState> pull) {
@@ -264,7 +312,8 @@ public final class ExtentLife {
                 OptionalLong.of(extent.epochNumber() + 1),
                 Optional.of(dropped),
                 joining,
-                pull);
+                pull,
+                Optional.of(filled));
     }
 
     /** The nodes whose part in an extent is another one than before. */
@@ -283,7 +332,10 @@ public final class ExtentLife {
         List<DroppedHome> dropped = extent.droppedHomes().stream()
                 .filter(former -> former.node().equals(node))
                 .toList();
+        List<ExtentHome> filled = extent.filledPools().stream()
+                .filter(home -> home.node().equals(node))
+                .toList();
         boolean isLost = !homes.isEmpty() && extent.state() == ExtentState.LOST;
-        return List.of(homes, isLost, joining, joining.flatMap(_ -> extent.pull()), dropped);
+        return List.of(homes, isLost, filled, joining, joining.flatMap(_ -> extent.pull()), dropped);
     }
 }

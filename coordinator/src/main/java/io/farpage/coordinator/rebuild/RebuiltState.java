@@ -113,11 +113,11 @@ final class RebuiltState {
         List<Extent> extents = new ArrayList<>();
         boolean anyLost = false;
         for (Extent reported : said.extents()) {
-            // A joining home does not serve pages yet. Its frames are reserved until the writer has learned that it is
-            // dropped.
-            Extent extent = reported.joining()
-                    .map(home -> ExtentLife.apply(reported, new ExtentCommand.Drop(home)))
-                    .orElse(reported);
+            // A joining home does not serve pages yet, nor does one that was filled. Its frames are reserved until the
+            // writer has learned that it is dropped.
+            Extent extent = Stream.concat(reported.joining().stream(), reported.filledPools().stream())
+                    .<ExtentCommand>map(ExtentCommand.Drop::new)
+                    .reduce(reported, ExtentLife::apply, (_, last) -> last);
             // Pools that did not report are given up.
             Extent rest = Merge.lose(extent, place -> !merge.isCurrent(place));
             anyLost |= rest.state() == ExtentState.LOST;

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
@@ -27,7 +28,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -91,6 +92,17 @@ class ClonePagesTest {
 
     private boolean pulled(int index, Optional<String> failure) {
         return repairs.pulled("h", new PullReport(HOME, theClone().id(), epoch(index), failure));
+    }
+
+    /** The home that is filled has all pages. */
+    private boolean filled(int index) {
+        ExtentHome joins = extents().get(index).joining().orElseThrow();
+        return repairs.pulled(
+                joins.node(), new PullReport(joins.incarnation(), theClone().id(), epoch(index), Optional.empty()));
+    }
+
+    private List<String> homes(int index) {
+        return extents().get(index).homes().stream().map(ExtentHome::node).toList();
     }
 
     private long freeBytes() {
@@ -291,27 +303,98 @@ class ClonePagesTest {
         refused("clone", "those of its snapshot again", () -> allocations.deallocate("c", "w", request));
     }
 
-    @Test
-    void shouldBringACloneToAsManyHomesAsItsSnapshot() {
-        register("g", 1, EXTENTS);
-        register("f", 7, EXTENTS);
-        with.spaces.create(new SpaceRequest(
-                "golden",
-                EXTENTS * EXTENT / 2,
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                OptionalInt.of(2)));
+    /** A clone that {@code w} has attached, with two homes for each extent, and room on two nodes. */
+    private void attachedMirrored() {
+        register("g", 1, EXTENTS / 2);
+        register("f", 7, EXTENTS / 2);
+        with.spaces.create(SpaceRequest.of("golden", EXTENTS * EXTENT / 2).withReplicas(2));
         snapshots.make("golden");
         register("h", HOME.value(), EXTENTS);
+        register("i", 8, EXTENTS);
         register("w", WRITER.value(), 0);
         snapshots.makeClone("golden", new CloneRequest("c"), Optional.empty());
         attach("c", "w", WRITER, AttachMode.EXCLUSIVE, Feature.words());
+    }
+
+    @Test
+    void shouldFillAllHomesBeforeTheFirstIsOne() {
+        attachedMirrored();
         allocate(0);
-        assertEquals("h", extents().get(0).joining().orElseThrow().node());
-        pulled(0, Optional.empty());
-        assertEquals(1, repairs.step());
-        assertEquals(Optional.of(PullState.AWAITED), extents().get(0).pull(), "the guest notes what it writes");
+        assertTrue(!filled(0), "no home yet");
+        Extent half = extents().get(0);
+        assertTrue(!half.isAllocated() && half.joining().isEmpty(), half::toString);
+        assertEquals(1, half.filledPools().size());
+        assertEquals(0, repairs.step(), "nothing joins an extent without homes");
+        allocate(0);
+        assertTrue(filled(0));
+        assertEquals(Set.of("h", "i"), Set.copyOf(homes(0)));
+        assertEquals(List.of(), extents().get(0).filledPools());
+        assertEquals(0, repairs.step(), "it has all homes");
+        with.checkIndexes();
+    }
+
+    @Test
+    void shouldMakeDoWithTheHomesThatAreFilledWithoutRoomForMore() {
+        attachedMirrored();
+        with.membership.deregister("i", new Incarnation(8), true);
+        allocate(0);
+        assertTrue(!filled(0), "there may be room for another home by now");
+        allocate(0);
+        assertEquals(List.of("h"), homes(0));
+    }
+
+    @Test
+    void shouldLoseNoPageWhenTheOnlyFilledPoolIsGone() {
+        attachedMirrored();
+        allocate(0);
+        String first = extents().get(0).joining().orElseThrow().node();
+        filled(0);
+        register(first, 99, EXTENTS);
+        Extent left = extents().get(0);
+        assertEquals(ExtentState.OK, left.state());
+        assertTrue(!left.isAllocated() && left.filledPools().isEmpty(), left::toString);
+        allocate(0);
+        filled(0);
+        allocate(0);
+        filled(0);
+        assertEquals(Set.of("h", "i"), Set.copyOf(homes(0)));
+        with.checkIndexes();
+    }
+
+    @Test
+    void shouldFillAnotherPoolInPlaceOfOneThatIsDrained() {
+        attachedMirrored();
+        allocate(0);
+        String first = extents().get(0).joining().orElseThrow().node();
+        filled(0);
+        new Drains(with.ledger, new Copies(with.time)).begin(first);
+        repairs.step();
+        assertEquals(List.of(), extents().get(0).filledPools());
+    }
+
+    @Test
+    void shouldNotMakeAFilledPoolAHomeWhenItIsDrained() {
+        attachedMirrored();
+        allocate(0);
+        String first = extents().get(0).joining().orElseThrow().node();
+        filled(0);
+        new Drains(with.ledger, new Copies(with.time)).begin(first);
+        allocate(0);
+        String second = extents().get(0).joining().orElseThrow().node();
+        filled(0);
+        allocate(0);
+        assertEquals(List.of(second), homes(0));
+        assertTrue(!first.equals(second), first);
+    }
+
+    @Test
+    void shouldGiveTheRoomOfFilledPoolsBackWhenTheGuestHasEnded() {
+        attachedMirrored();
+        allocate(0);
+        filled(0);
+        attachments.detach("c", "w", WRITER, Detachment.PLAIN);
+        assertTrue(
+                extents().stream().allMatch(extent -> extent.places().findAny().isEmpty()), "no room is taken");
+        with.checkIndexes();
     }
 }

@@ -56,6 +56,8 @@ class ExtentLifeTest {
         }
         all.add(new ExtentCommand.Allocate(List.of()));
         all.add(new ExtentCommand.Allocate(NODES.subList(0, 2)));
+        all.add(new ExtentCommand.Keep());
+        all.add(new ExtentCommand.Complete());
         all.add(new ExtentCommand.Deallocate());
         all.add(new ExtentCommand.HandOver());
         all.add(new ExtentCommand.AllowPull());
@@ -84,18 +86,23 @@ class ExtentLifeTest {
                         && promote.replaced().stream().allMatch(extent.homes()::contains);
             case ExtentCommand.Drop drop ->
                 extent.joining().equals(Optional.of(drop.home()))
+                        || extent.filledPools().contains(drop.home())
                         || (extent.homes().contains(drop.home())
                                 && extent.homes().size() >= 2
                                 && extent.state() != ExtentState.LOST);
             case ExtentCommand.Allocate allocate ->
                 extent.homes().isEmpty()
                         && pull.isEmpty()
+                        && extent.filledPools().isEmpty()
                         && !allocate.homes().isEmpty()
                         && nodes(extent.places()).stream().noneMatch(nodes(allocate.homes().stream())::contains);
             case ExtentCommand.Fill fill ->
                 extent.homes().isEmpty()
                         && pull.isEmpty()
                         && !nodes(extent.places()).contains(fill.home().node());
+            case ExtentCommand.Keep _ -> extent.homes().isEmpty() && pull.equals(Optional.of(PullState.DONE));
+            case ExtentCommand.Complete _ ->
+                pull.isEmpty() && !extent.filledPools().isEmpty();
             case ExtentCommand.Deallocate _ -> !extent.homes().isEmpty() && extent.state() != ExtentState.LOST;
             case ExtentCommand.HandOver _ ->
                 extent.places().toList().equals(extent.homes())
@@ -145,21 +152,26 @@ class ExtentLifeTest {
                         || command instanceof ExtentCommand.HandOver
                         || (before.homes().isEmpty()
                                 && !(command instanceof ExtentCommand.Allocate)
+                                && !(command instanceof ExtentCommand.Complete)
                                 && !(command instanceof ExtentCommand.Promote)),
                 after.homes().isEmpty(),
                 step);
         // Pages without homes are zeros or those of a snapshot, and cannot be lost.
         assertTrue(!after.homes().isEmpty() || after.state() == ExtentState.OK, step);
         assertEquals(after.homes().size(), nodes(after.homes().stream()).size(), step);
+        assertTrue(after.homes().isEmpty() || after.filledPools().isEmpty(), step);
         // Nothing is read from a pool that has not pulled all pages.
+        for (ExtentHome filled : after.filledPools()) {
+            assertTrue(before.filledPools().contains(filled) || hasPulledAll(before, filled), step);
+        }
         for (ExtentHome home : after.homes()) {
             assertTrue(
                     before.homes().contains(home)
                             || (command instanceof ExtentCommand.Allocate allocate
                                     && allocate.homes().contains(home))
-                            || (command instanceof ExtentCommand.Promote
-                                    && before.joining().equals(Optional.of(home))
-                                    && before.pull().equals(Optional.of(PullState.DONE))),
+                            || ((command instanceof ExtentCommand.Promote || command instanceof ExtentCommand.Complete)
+                                    && before.filledPools().contains(home))
+                            || (command instanceof ExtentCommand.Promote && hasPulledAll(before, home)),
                     step);
         }
         // Frames that a WRITE may be under way to stay reserved. Those that are handed over are a snapshot's.
@@ -178,6 +190,7 @@ class ExtentLifeTest {
             // Nothing is waited for that is gone; the last home of lost pages is named for people.
             assertTrue(after.droppedHomes().stream().noneMatch(former -> lose.isOf(former.home())), step);
             assertTrue(after.joining().filter(lose::isOf).isEmpty(), step);
+            assertTrue(after.filledPools().stream().noneMatch(lose::isOf), step);
         }
         // Pages are lost with the memory of the last home, and with nothing else.
         boolean isLost = after.state() != before.state();
@@ -188,13 +201,18 @@ class ExtentLifeTest {
                         && before.homes().size() == 1
                         && lose.isOf(before.primary()),
                 step);
-        boolean isMoved =
-                !before.homes().equals(after.homes()) || !before.joining().equals(after.joining());
+        boolean isMoved = !before.homes().equals(after.homes())
+                || !before.joining().equals(after.joining())
+                || !before.filled().equals(after.filled());
         assertEquals(before.epochNumber() + (isMoved ? 1 : 0), after.epochNumber(), step);
         after.droppedHomes().stream()
                 .filter(former -> !before.droppedHomes().contains(former))
                 .forEach(former -> assertEquals(after.epochNumber(), former.epoch(), step));
         requireConcerned(before, after, step);
+    }
+
+    private static boolean hasPulledAll(Extent extent, ExtentHome pool) {
+        return extent.joining().equals(Optional.of(pool)) && extent.pull().equals(Optional.of(PullState.DONE));
     }
 
     /** A node reads its document again only when an event names it, so an event must name each node concerned. */

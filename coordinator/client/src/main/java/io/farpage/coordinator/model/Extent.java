@@ -21,6 +21,8 @@ import java.util.stream.Stream;
  * @param joining a home that pulls the pages from the homes, or from those of the snapshot where there is none, is
  *     never read from, and becomes one of them by a promotion; empty if there is none
  * @param pull how far the joining home has come; empty if none joins
+ * @param filled pools that have pulled all pages from the snapshot, and become homes together with further ones that
+ *     are filled; nothing is read from them or written to them before. Empty if there are none
  */
 public record Extent(
         @JsonProperty(required = true) long firstPage,
@@ -30,7 +32,8 @@ public record Extent(
         OptionalLong epoch,
         Optional<List<DroppedHome>> dropped,
         Optional<ExtentHome> joining,
-        Optional<PullState> pull) {
+        Optional<PullState> pull,
+        Optional<List<ExtentHome>> filled) {
 
     /** Copies the homes. */
     public Extent {
@@ -40,6 +43,23 @@ public record Extent(
         if (joining.isPresent() != pull.isPresent()) {
             throw new IllegalArgumentException("joining: %s, but pull: %s".formatted(joining, pull));
         }
+        filled = filled.map(List::copyOf).filter(pools -> !pools.isEmpty());
+        if (filled.isPresent() && !homes.isEmpty()) {
+            throw new IllegalArgumentException("filled: %s, but homes: %s".formatted(filled, homes));
+        }
+    }
+
+    /** An extent for which no pool was filled. */
+    public Extent(
+            long firstPage,
+            long count,
+            List<ExtentHome> homes,
+            ExtentState state,
+            OptionalLong epoch,
+            Optional<List<DroppedHome>> dropped,
+            Optional<ExtentHome> joining,
+            Optional<PullState> pull) {
+        this(firstPage, count, homes, state, epoch, dropped, joining, pull, Optional.empty());
     }
 
     /** An extent whose homes have never changed. */
@@ -50,6 +70,7 @@ public record Extent(
                 homes,
                 state,
                 OptionalLong.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
@@ -83,14 +104,19 @@ public record Extent(
         return dropped.orElse(List.of());
     }
 
-    /** All places that the attached node may still write to: the homes, the one that joins, and the dropped ones. */
+    /** The pools that become homes together with further ones. */
+    public List<ExtentHome> filledPools() {
+        return filled.orElse(List.of());
+    }
+
+    /** All places that the attached node may still write to: those that it will write to, and the dropped ones. */
     public Stream<ExtentHome> places() {
         return Stream.concat(targets(), droppedHomes().stream().map(DroppedHome::home));
     }
 
-    /** All places that the attached node writes to in the end: the homes and the one that joins. */
+    /** All places that the attached node writes to in the end: the homes, what is filled, and the one that joins. */
     public Stream<ExtentHome> targets() {
-        return Stream.concat(homes.stream(), joining.stream());
+        return Stream.concat(Stream.concat(homes.stream(), filledPools().stream()), joining.stream());
     }
 
     /** Whether a page of the space is in this run. */

@@ -142,7 +142,7 @@ demo-park: build ## run Linux guests, park them while they are idle, and wake th
 	@integration-tests/demo/park $(ARGS)
 
 .PHONY: demo-snapshot
-demo-snapshot: build ## make a snapshot of a Linux guest while it runs, and start clones that go on from that moment; ARGS='--guests 10'
+demo-snapshot: build ## make a snapshot of a Linux guest while it runs, and start clones that go on from that moment; ARGS='--guests 10 --kill'
 	@integration-tests/demo/snapshot $(ARGS)
 
 .PHONY: demo-clones

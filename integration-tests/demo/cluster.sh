@@ -37,8 +37,9 @@ url() {
   echo "http://127.0.0.1:$(cat "$target/$1.port")"
 }
 
-is_linked() {
-  curl -fsS "$(url local)/api/v1/links" 2>/dev/null | grep -q '"state" *: *"up"'
+# has_links NAME NUMBER: whether that agent has so many links, or more.
+has_links() {
+  [ "$(curl -fsS "$(url "$1")/api/v1/links" 2>/dev/null | grep -o '"state" *: *"up"' | wc -l)" -ge "$2" ]
 }
 
 start_cluster() {
@@ -47,7 +48,39 @@ start_cluster() {
   [ -z "$device" ] || common+=(--set transport.mode=rdma --set rdma.device="$device")
   launch home page-agent "${common[@]}" --set node.id=home --set api.socket="$target/home.sock" --set pool.exported="$space"
   launch local page-agent "${common[@]}" --set node.id=local --set api.socket="$target/local.sock" --set pool.exported=2MiB
-  await 60 "the two agents have no link" is_linked
+  await 60 "the two agents have no link" has_links local 1
+}
+
+# start_agent NAME [SETTING=VALUE...]: an agent of that name, which may have run before.
+start_agent() {
+  local name=$1 settings=() one
+  shift
+  for one in "$@"; do settings+=(--set "$one"); done
+  launch "$name" page-agent --set coordinator.url="$(url coordinator)" --set api.listen=127.0.0.1:0 --set node.id="$name" \
+    --set api.socket="$target/$name.sock" ${device:+--set transport.mode=rdma --set rdma.device="$device"} "${settings[@]}"
+}
+
+# end_process NAME SIGNAL: and waits for its end.
+end_process() {
+  kill "-$2" "${cluster[$1]}"
+  wait "${cluster[$1]}" 2>/dev/null || true
+  unset "cluster[$1]"
+}
+
+# start_keeper NAME: for the agent of that name.
+start_keeper() {
+  "$root/bin/page-agent" keeper --set node.id="$1" --set keeper.socket="$sockets/$1.keeper" >"$target/$1.keeper.log" 2>&1 &
+  cluster[$1.keeper]=$!
+  await 60 "the keeper of '$1' does not listen" grep -qs listening "$target/$1.keeper.log"
+}
+
+# metric NAME: of the coordinator.
+metric() {
+  curl -fsS "$(url coordinator)/metrics" | awk -v name="$1" '$1 == name { printf "%d", $2 }'
+}
+
+is_whole() {
+  [ "$(metric farpage_coordinator_extents_degraded)" = 0 ]
 }
 
 # spaces: the local agent's account of its guests.

@@ -11,6 +11,11 @@ usage() {
 }
 
 while [ $# -gt 0 ]; do
+  if [ "$1" = --kill ] && [ -n "${kill:-}" ]; then
+    kill=yes
+    shift
+    continue
+  fi
   [ $# -ge 2 ] || usage
   case $1 in
     --local) local=$2 ;;

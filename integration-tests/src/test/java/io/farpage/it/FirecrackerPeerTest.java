@@ -132,8 +132,8 @@ class FirecrackerPeerTest {
     }
 
     /**
-     * As with {@code huge_pages} of PUT /snapshot/load. Each guest finds the snapshot again, on the node of its home and
-     * on another, since nothing of the guest before was written home.
+     * As with {@code huge_pages} of PUT /snapshot/load. Each guest finds the snapshot again, on the node of its home
+     * and on another, since nothing of the guest before was written home.
      */
     @ParameterizedTest
     @CsvSource({"2m, 4096, true", "2m, 4096, false", "4k, 2097152, true", "thp, 2097152, false"})

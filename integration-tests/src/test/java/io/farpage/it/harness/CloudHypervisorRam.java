@@ -15,9 +15,10 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
- * Guest RAM of Cloud Hypervisor ({@code shared=on}), registered with a userfaultfd and filled as {@code vmm/src/uffd.rs}
- * of commit ae44c2971c83 does. That registers for minor faults, and installs by {@code UFFDIO_CONTINUE}, where it has
- * got memory descriptors and pages are in the memory already; this does the same with pages that came inline.
+ * Guest RAM of Cloud Hypervisor ({@code shared=on}), registered with a userfaultfd and filled as
+ * {@code vmm/src/uffd.rs} of commit ae44c2971c83 does. That registers for minor faults, and installs by
+ * {@code UFFDIO_CONTINUE}, where it has got memory descriptors and pages are in the memory already; this does the same
+ * with pages that came inline.
  */
 final class CloudHypervisorRam implements AutoCloseable {
     private static final long FEATURE_MINOR_SHMEM = 1L << 10;

@@ -14,7 +14,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 
 /**
- * Memory of this process that an agent pages, on a memfd if nothing else is said: what a VMM has, without the VMM. Closing it is the VMM's end.
+ * Memory of this process that an agent pages, on a memfd if nothing else is said: what a VMM has, without the VMM.
+ * Closing it is the VMM's end.
  */
 public final class PagedRam implements AutoCloseable {
     private static final int MADV_DONTNEED = 4;

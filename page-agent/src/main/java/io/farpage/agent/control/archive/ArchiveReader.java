@@ -34,7 +34,7 @@ final class ArchiveReader {
                                     .formatted(ArchiveHeader.ENTRY)
                             + " loaded by page-agent load");
         }
-        header = ArchiveHeader.parse(content(first, MAX_JSON));
+        header = ArchiveHeader.parse(content(ArchiveHeader.ENTRY, MAX_JSON));
     }
 
     ArchiveHeader header() {

@@ -36,6 +36,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.SequenceInputStream;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -197,17 +198,18 @@ class SnapshotArchivesTest {
     @Test
     void shouldLeaveNothingWhenTheClientIsGone() throws Exception {
         byte[] archive = archive(new byte[0], memory());
-        InputStream broken = new InputStream() {
-            private int at;
-
+        InputStream closed = new InputStream() {
             @Override
             public int read() throws IOException {
-                if (at == archive.length / 2) {
-                    throw new IOException("the connection was closed");
-                }
-                return archive[at++] & 0xff;
+                throw new IOException("the connection was closed");
+            }
+
+            @Override
+            public int read(byte[] to, int from, int length) throws IOException {
+                return read();
             }
         };
+        InputStream broken = new SequenceInputStream(of(Arrays.copyOf(archive, archive.length / 2)), closed);
         refused("the connection was closed", () -> archives.load("golden", ANYWHERE, broken));
         assertEquals(Optional.empty(), space("golden"));
     }

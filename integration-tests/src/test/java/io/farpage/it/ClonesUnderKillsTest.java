@@ -99,8 +99,12 @@ class ClonesUnderKillsTest {
 
     private Map<String, String> settings(String host) {
         Map<String, String> settings = new HashMap<>(Map.of("pool.exported", "2MiB"));
-        settings.putAll(keepers.get(host).settings());
+        settings.putAll(Optional.ofNullable(keepers.get(host)).orElseThrow().settings());
         return settings;
+    }
+
+    private Rest latestAgent(String host) {
+        return Optional.ofNullable(agents.get(host)).orElseThrow();
     }
 
     private CountedGuest startSource(Guests guests) {
@@ -190,7 +194,7 @@ class ClonesUnderKillsTest {
         for (int i = 0; i < count; i++) {
             String name = "clone-" + i;
             cluster.client().makeClone("moment", new CloneRequest(name));
-            clones.add(new ComparedClone(name, pages, stores, LOCAL_PAGES, directory, host -> agents.get(host)));
+            clones.add(new ComparedClone(name, pages, stores, LOCAL_PAGES, directory, this::latestAgent));
         }
         List<Future<List<String>>> results = new ArrayList<>();
         ExecutorService machines = Executors.newFixedThreadPool(
@@ -234,7 +238,7 @@ class ClonesUnderKillsTest {
                 wrong.size(),
                 clones.stream().mapToLong(ComparedClone::evictions).sum(),
                 source.stores(),
-                clones.stream().filter(clone -> clone.forced() > 0).count(),
+                clones.stream().filter(ComparedClone::wasForced).count(),
                 (System.nanoTime() - began) / 1_000_000_000);
         assertEquals(List.of(), wrong.stream().limit(SHOWN).toList());
         assertTrue(compared >= 3L * count * PAGES + PAGES, "pages compared: " + compared);

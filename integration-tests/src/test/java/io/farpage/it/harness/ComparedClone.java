@@ -49,7 +49,7 @@ public final class ComparedClone {
     private final AtomicLong compared = new AtomicLong();
     private volatile boolean begun;
     private volatile long evictions;
-    private volatile int forced;
+    private volatile boolean forced;
     private int sockets;
     private Answer latest = new Answer(UNREACHABLE, "", new byte[0]);
 
@@ -99,10 +99,10 @@ public final class ComparedClone {
     }
 
     /**
-     * How often the space was attached as torn: its agent was killed before the VMM had handed over memory, so nothing
+     * Whether the space was attached as torn: its agent was killed before the VMM had handed over memory, so nothing
      * was written. Any thread.
      */
-    public int forced() {
+    public boolean wasForced() {
         return forced;
     }
 
@@ -175,7 +175,7 @@ public final class ComparedClone {
         for (Deadlines.Wait wait = Deadlines.begin(name, PATIENCE); ; check(wait, "has a guest", node)) {
             Path socket = directory.resolve(name + "." + sockets++);
             String body = "{\"socket\": \"%s\", \"localBytes\": %d, \"force\": %b}"
-                    .formatted(socket, (long) localPages * PAGE, forced > 0);
+                    .formatted(socket, (long) localPages * PAGE, forced);
             Answer answer = request(node, "PUT", "/guest", body);
             if (answer.status() == OK) {
                 try {
@@ -185,7 +185,7 @@ public final class ComparedClone {
                     latest = new Answer(UNREACHABLE, String.valueOf(e), new byte[0]);
                 }
             } else if (answer.text().contains("space-torn")) {
-                forced = forced + 1;
+                forced = true;
             } else if (answer.text().contains("(waiting)")) {
                 // The answer to an earlier request was lost.
                 var _ = request(node, "DELETE", "/guest", "");

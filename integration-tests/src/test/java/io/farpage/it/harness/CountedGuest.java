@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -28,9 +29,9 @@ public final class CountedGuest implements AutoCloseable {
     private final Arena arena = Arena.ofShared();
     private final MemorySegment found = arena.allocate(PAGE, 8);
     private final List<String> wrong = new ArrayList<>();
+    private final AtomicLong stores = new AtomicLong();
+    private final AtomicLong compared = new AtomicLong();
     private final Thread thread;
-    private volatile long stores;
-    private volatile long compared;
     private volatile boolean stopping;
 
     private CountedGuest(CountedPages pages, PagedRam ram) {
@@ -49,8 +50,9 @@ public final class CountedGuest implements AutoCloseable {
         while (!stopping) {
             running.lock();
             try {
-                ram.write(pages.page(stores), pages.content(stores, PAGE));
-                stores = stores + 1;
+                long store = stores.get();
+                ram.write(pages.page(store), pages.content(store, PAGE));
+                stores.incrementAndGet();
                 if (random.nextInt(4) == 0) {
                     compare(random.nextInt(pages.pages()));
                 }
@@ -63,21 +65,21 @@ public final class CountedGuest implements AutoCloseable {
 
     private void compare(int page) {
         ram.read(page, found);
-        compared = compared + 1;
-        long at = pages.wrongAt(found, page, stores);
+        compared.incrementAndGet();
+        long at = pages.wrongAt(found, page, stores.get());
         if (at >= 0) {
-            wrong.add("the source's page %d is wrong at byte %d after %d stores".formatted(page, at, stores));
+            wrong.add("the source's page %d is wrong at byte %d after %d stores".formatted(page, at, stores.get()));
         }
     }
 
     /** Stores so far. Any thread. */
     public long stores() {
-        return stores;
+        return stores.get();
     }
 
     /** Pages compared so far. Any thread. */
     public long compared() {
-        return compared;
+        return compared.get();
     }
 
     /**
@@ -92,7 +94,7 @@ public final class CountedGuest implements AutoCloseable {
         }
         try {
             action.run();
-            return stores;
+            return stores.get();
         } finally {
             running.unlock();
         }

@@ -239,7 +239,7 @@ class SpaceMapTest {
         List<SpaceMap.Copy> others = List.of(new SpaceMap.Copy("b", 4, 0), new SpaceMap.Copy("c", 5, 0));
         SpaceMap mirrored = map(IntStream.range(0, 60)
                 .mapToObj(page -> new Extent(
-                        page, 1, "a", 3, page * PAGE, false, others, 0, Optional.empty(), SpaceMap.Pull.NONE))
+                        page, 1, "a", 3, (long) page * PAGE, false, others, 0, Optional.empty(), SpaceMap.Pull.NONE))
                 .toArray(Extent[]::new));
         int[] byExtent = new int[3];
         IntStream.range(0, 60).forEach(extent -> byExtent[mirrored.firstReader(extent, "node-1")]++);

@@ -30,6 +30,7 @@ final class CloudHypervisorRam implements AutoCloseable {
     private final MemorySegment other;
     private final Userfaultfd uffd;
 
+    @SuppressWarnings("restricted") // memory at an address
     CloudHypervisorRam(List<Range> ranges, Installs how) {
         this.how = how;
         boolean isMinor = how == Installs.BY_CONTINUE;

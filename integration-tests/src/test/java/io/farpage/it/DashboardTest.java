@@ -3,6 +3,7 @@ package io.farpage.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.harness.Axe;
 import io.farpage.it.harness.Chromium;
@@ -88,9 +89,17 @@ class DashboardTest {
                 .awaitTrue(
                         "document.querySelector('#event-table td:nth-of-type(2)').textContent === 'space created'",
                         TIMEOUT);
+        cluster().client().makeSnapshot("made-while-watched");
+        cluster().client().makeClone("made-while-watched", new CloneRequest("cloned-while-watched"));
+        browser()
+                .awaitTrue(
+                        "document.getElementById('space-table').textContent.includes('pages of 4 KiB, snapshot')"
+                                + " && document.getElementById('space-table').textContent.includes('4 KiB, clone')",
+                        TIMEOUT);
         Pictures.take(browser(), "three-idle-nodes");
         browser().prefer("light");
         assertEquals(List.of(), Axe.violations(browser()));
+        cluster().client().deleteSpace("cloned-while-watched");
         cluster().client().deleteSpace("made-while-watched");
         assertEquals(List.of(), browser().complaints());
     }

@@ -1,11 +1,20 @@
 // Draws where the extents of a space live: a row for each copy, a colour for each home.
-import {element, shape} from "./dom.js";
+import {bytes, element, shape} from "./dom.js";
 
 const COLOURS = 8;
 const MOST_PIECES = 400;
 const WIDTH = 1000;
 const ROW = 12;
 const GAP = 3;
+
+/** What a space is, beside the memory of a guest that has room at homes: words. */
+export const natureOf = space => [
+  ...(space.encryption ? ["encrypted"] : []),
+  ...(space.thin && space.base === undefined ? ["thin"] : []),
+  ...(space.loading ? ["being loaded"] : []),
+  ...(space.vmmState ? [`state of a VMM, ${bytes(space.vmmState.bytes)}`] : []),
+  ...(space.snapshot ? ["snapshot"] : []),
+  ...(space.base === undefined ? [] : ["clone"])];
 
 /** The names of homes, while the extents are not known. */
 export function homesOf(homes) {

@@ -2,7 +2,7 @@
 import {minutes, percentiles, plot} from "./charts.js";
 import {read, Refusal, signIn} from "./coordinator.js";
 import {bytes, changed, clock, element, nanos, perSecond, usage} from "./dom.js";
-import {lives} from "./extents.js";
+import {lives, natureOf} from "./extents.js";
 import {parkedSince} from "./faults.js";
 import {Histories, latest} from "./histories.js";
 import {band, bands, mapTable} from "./pagemap.js";
@@ -50,7 +50,7 @@ function figure(name, value, ...notes) {
 
 function showFigures(guest, space, now) {
   const size = figure("Memory", bytes(space.sizeBytes), `in pages of ${bytes(space.pageSize)}`,
-    ...(space.encryption ? ["encrypted"] : []), ...(space.replicas > 1 ? [`${space.replicas} homes each`] : []));
+    ...natureOf(space), ...(space.replicas > 1 ? [`${space.replicas} homes each`] : []));
   if (!guest) {
     part("figures").replaceChildren(size);
     return;

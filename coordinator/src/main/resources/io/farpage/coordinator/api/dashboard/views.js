@@ -1,6 +1,6 @@
 // Draws each part of the page from what the coordinator answers; a part whose data is the same as before is left alone.
 import {bytes, changed, clock, counted, element, fill, status, usage} from "./dom.js";
-import {homesOf, lives} from "./extents.js";
+import {homesOf, lives, natureOf} from "./extents.js";
 import {liveCells, showLive} from "./faults.js";
 
 const MATRIX_NODES = 16;
@@ -143,7 +143,7 @@ export function showSpaces(spaces, extents, words) {
     const copies = use.space.replicas ?? 1;
     const known = extents.get(use.space.id);
     return [use.space.name, status(word, text),
-      `${bytes(use.space.sizeBytes)} in pages of ${bytes(use.space.pageSize)}${use.space.encryption ? ", encrypted" : ""}`,
+      [`${bytes(use.space.sizeBytes)} in pages of ${bytes(use.space.pageSize)}`, ...natureOf(use.space)].join(", "),
       copies, known ? lives(known, copies, homes) : homesOf(use.homes)];
   }), "No space of this name exists.");
 }

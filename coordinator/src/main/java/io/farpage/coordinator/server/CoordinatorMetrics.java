@@ -10,6 +10,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Metrics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -18,6 +19,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -103,6 +105,16 @@ public final class CoordinatorMetrics {
                 () -> ledger.get().events().waiting());
         gauge("spaces", "Spaces that exist", () -> ledger.get().state().spaces().size());
         gauge(
+                "snapshots",
+                "Spaces that are read-only",
+                () -> count(ledger, space -> space.snapshot().isPresent()));
+        gauge(
+                "clones",
+                "Spaces whose guests begin with the pages of a snapshot",
+                () -> count(
+                        ledger,
+                        space -> space.base().isPresent() && space.snapshot().isEmpty()));
+        gauge(
                 "promised_bytes",
                 "Bytes of pools that thin spaces may still ask for",
                 () -> Promises.bytes(ledger.get().state()));
@@ -130,6 +142,10 @@ public final class CoordinatorMetrics {
                 "endpoints",
                 "Endpoints published",
                 () -> ledger.get().state().endpoints().size());
+    }
+
+    private static long count(Supplier<Ledger> ledger, Predicate<Space> which) {
+        return ledger.get().state().spaces().values().stream().filter(which).count();
     }
 
     /** As the REST API writes it. */

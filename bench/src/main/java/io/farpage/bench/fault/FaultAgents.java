@@ -68,7 +68,7 @@ final class FaultAgents implements AutoCloseable {
         AgentProcess home = AgentProcess.start(children, "home of " + idle, flags.home(placement.homeCpu()));
         this.secondHome = plan.hasSecondHome()
                 ? Optional.of(AgentProcess.start(
-                        children, "second home of " + idle, flags.secondHome(placement.homeCpu(), plan.bytes())))
+                        children, "second home of " + idle, flags.secondHome(placement.homeCpu(), plan.storedBytes())))
                 : Optional.empty();
         AgentProcess node =
                 AgentProcess.start(children, "node of " + idle, flags.node(placement.handlerCpu(), STAGING));

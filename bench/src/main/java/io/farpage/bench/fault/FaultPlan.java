@@ -10,6 +10,7 @@ import io.farpage.bench.command.Plan;
 import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.linux.crypto.LibCrypto;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -105,7 +106,7 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
 
     @Override
     public long hugepages() {
-        long second = hasSecondHome() ? AgentFlags.hugepages(bytes(), FaultAgents.STAGING) : 0;
+        long second = hasSecondHome() ? AgentFlags.hugepages(storedBytes(), FaultAgents.STAGING) : 0;
         return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + second + AgentFlags.hugepages(bytes());
     }
 
@@ -122,7 +123,12 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
 
     /** Bytes of all spaces that the home has. */
     long homeBytes() {
-        return spaces().size() * bytes();
+        return spaces().size() * storedBytes();
+    }
+
+    /** What one space takes at a home: its pages, and the map of those that the home has. */
+    long storedBytes() {
+        return bytes() + Presence.of(given.pages, PAGE_BYTES).pages() * PAGE_BYTES;
     }
 
     /** Whether pages of some space have a second home. */

@@ -107,6 +107,7 @@ class CoordinatorAuditTest {
                 space.drop POST /api/v1/spaces/{id}/attachments/{node}/drops
                 space.promote POST /api/v1/spaces/{id}/attachments/{node}/promotions
                 space.pull POST /api/v1/nodes/{id}/pulls
+                space.replicate PUT /api/v1/spaces/{id}/replicas
                 space.snapshot POST /api/v1/spaces/{id}/attachments/{node}/snapshot
                 space.snapshot POST /api/v1/spaces/{id}/snapshot
                 store.backup GET /api/v1/backup

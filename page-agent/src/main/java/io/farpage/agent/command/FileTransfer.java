@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.Optional;
 
 /** Moves a file to or from an agent, for a command that ends with an exit code and says on its error output why. */
 final class FileTransfer {
@@ -87,24 +88,30 @@ final class FileTransfer {
     /** Sends a file as the body of a request. */
     int send(Target<?, ?> to, String what, String type, Path file) throws InterruptedException {
         try (AgentClient client = target.caller().open(TIMEOUT)) {
-            long size = Files.size(file);
-            try (Progress progress = progressOption.start(what + " " + target.name(), Unit.BYTES)) {
-                progress.total(size);
-                try (AgentClient.Answer answer =
-                        client.send(to, type, new AgentClient.Content(file, progress::advance))) {
-                    byte[] content = answer.body().readAllBytes();
-                    if (answer.status() / 100 != 2) {
-                        return refuse(AgentTarget.detail(answer.status(), content));
-                    }
-                    progress.done(size);
-                    progress.finish();
-                    return 0;
-                }
-            }
+            // The line of the progress is gone when a refusal is printed.
+            return send(client, to, what, type, file).map(this::refuse).orElse(0);
         } catch (IOException e) {
             return refuse("space " + target.name() + " is not loaded: " + e);
         } catch (NoAgentException | TlsException e) {
             return refuse(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Why the agent has refused it, if it has. */
+    private Optional<String> send(AgentClient client, Target<?, ?> to, String what, String type, Path file)
+            throws IOException, InterruptedException {
+        long size = Files.size(file);
+        try (Progress progress = progressOption.start(what + " " + target.name(), Unit.BYTES)) {
+            progress.total(size);
+            try (AgentClient.Answer answer = client.send(to, type, new AgentClient.Content(file, progress::advance))) {
+                byte[] content = answer.body().readAllBytes();
+                if (answer.status() / 100 != 2) {
+                    return Optional.of(AgentTarget.detail(answer.status(), content));
+                }
+                progress.done(size);
+                progress.finish();
+                return Optional.empty();
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ class HostileVmmTest {
             [{"base_host_virt_addr":4096,"size":4096,"offset":262144}]                   | reaches beyond the space
             [{"base_host_virt_addr":4096,"size":9223372036854771712,"offset":4096}]      | reaches beyond the space
             [{"base_host_virt_addr":9223372036854771712,"size":4096,"offset":0}] | is not an address of a process
-            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"page_size":2097152}] | multiple of the page size 2097152
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"page_size":2097152}] | of the page size 2097152
             [{"base_host_virt_addr":4096,"size":8192,"offset":0},\
             {"base_host_virt_addr":8192,"size":4096,"offset":8192}] | host addresses
             [{"base_host_virt_addr":4096,"size":8192,"offset":0},\

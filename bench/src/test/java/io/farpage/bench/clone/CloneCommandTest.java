@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-@Tag("processes")
+@Tag("soak")
 final class CloneCommandTest {
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
     private static final int PAGES = 512;

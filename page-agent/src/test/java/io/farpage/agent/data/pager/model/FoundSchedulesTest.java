@@ -39,7 +39,7 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(28, 0, 5, 25, 4, 4, 16).with(Feature.MIRRORED),
                 World.LONG_NANOS,
-                Step.parse("| d1/17 . . . . . . . . . . D0/3 . . . . . . . . . f S1"));
+                Step.parse("| d1/17 . . . . . . . . . . D0/3 . . . . . . . . . f1 S"));
     }
 
     /** A fault waited among those of pages without a home, and held them up when its page got one that was silent. */
@@ -128,6 +128,15 @@ final class FoundSchedulesTest {
                 World.SHORT_NANOS,
                 Step.parse("D2/7 . w0/5 . S g2 g2 F v3 . g2 . . B2/4 r1/6 . . g2 g2 b2/6 . . . . . g1 . g . g2 . t7 ."
                         + " g2 . g1 . . . V . . . . g w0/7 . . g U F"));
+    }
+
+    /** A page was stored to while its room was being given back, and was written there. */
+    @Test
+    void shouldNotWriteToRoomThatIsBeingGivenBack() {
+        Replay.run(
+                new Setup(7, 0, 2, 3, 4, 5, 2).with(Feature.THIN),
+                World.LONG_NANOS,
+                Step.parse("r1/4 | . b0/4 . g . W4 w1/4 . . . g1"));
     }
 
     /** A page was given up while it was written home, and its room was given back under the WRITE. */

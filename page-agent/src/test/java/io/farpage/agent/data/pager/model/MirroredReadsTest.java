@@ -27,6 +27,8 @@ import io.farpage.verbs.WcStatus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,9 +60,17 @@ class MirroredReadsTest {
         return links.computeIfAbsent(node, PeerLink::new);
     }
 
+    private SpaceMap map(List<String> homes) {
+        return ModelPool.mirrored(setup, homes, Optional.empty(), SpaceMap.Pull.NONE, false, 1);
+    }
+
     /** Serves a guest each of whose pages has these homes, in the order of preference. */
     private Pager serve(List<String> homes, @Nullable PageSeal seal) {
-        SpaceMap map = ModelPool.mirrored(setup, homes, Optional.empty(), SpaceMap.Pull.NONE, false, 1);
+        SpaceMap map = map(homes);
+        // The node begins with another home than the first one of an extent.
+        List<String> placed = new ArrayList<>(homes);
+        Collections.rotate(placed, map.firstReader(0, ModelPool.NODE));
+        SpaceMap preferred = map(placed);
         GuestFile file = new GuestFile() {
             @Override
             public long read(long offset, long address, long length) {
@@ -94,7 +104,7 @@ class MirroredReadsTest {
                 new PagerBacking(
                         ModelPool.NODE,
                         SimulatedNetwork.INCARNATION,
-                        () -> map,
+                        () -> preferred,
                         this::link,
                         shard.newFetcher(8, 60_000 * MILLISECOND),
                         pool,

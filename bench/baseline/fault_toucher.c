@@ -4,7 +4,7 @@
  * runs on such memory feels it. What a page holds is checked after the clock has stopped. Prints one line of JSON.
  * In it, firstNs is the time from before the memory is mapped until the first touch is over.
  *
- * Whoever brings the pages, an agent or fault_baseline, is measured by this same program. So is memory that is a private mapping of a
+ * The same program measures an agent and fault_baseline, which bring the pages. So is memory that is a private mapping of a
  * file: nothing is handed over then, and the kernel brings the pages.
  */
 #define _GNU_SOURCE

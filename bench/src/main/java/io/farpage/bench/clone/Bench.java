@@ -20,7 +20,7 @@ record Bench(ClonePlan plan, CloneAgents agents, FaultToucher toucher) {
     /** Starts one process that touches a page. */
     @FunctionalInterface
     interface Start {
-        /** Returns what it has measured, and the time until its first page was there. */
+        /** Returns what the process has measured, and the time until the process had its first page. */
         HeldToucher.Touched start(FaultToucher.Walk walk) throws InterruptedException;
     }
 

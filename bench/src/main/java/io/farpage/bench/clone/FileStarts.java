@@ -5,7 +5,7 @@ import io.farpage.bench.baseline.HeldToucher;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 
-/** Starts of processes that map a file: from before it is opened until the first page is there. */
+/** Measures starts of processes that map a file: from before a process opens it until it has its first page. */
 final class FileStarts implements Side {
     private final Bench bench;
     private final MappedFile file;

@@ -333,7 +333,7 @@ public final class Attachments {
         });
     }
 
-    /** All pages of a space are there that was to be loaded: it is a snapshot. */
+    /** A node has written all pages of a space that was made to be loaded: the space becomes a snapshot. */
     private void loaded(Draft draft, Attachment attachment) {
         String key = Keys.id(attachment.space());
         draft.spaces

@@ -9,7 +9,7 @@ import java.util.Optional;
  * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if it left no newer
  *     one
  * @param presence the mark of the {@link Presence presence map} that the homes have; empty if the node left none
- * @param loaded whether all pages are there of a space that the node has loaded
+ * @param loaded whether the node has written all pages of a space that was made to be loaded
  */
 public record Detachment(Optional<String> torn, Optional<String> seal, Optional<String> presence, boolean loaded) {
     /** The node has nothing to say. */

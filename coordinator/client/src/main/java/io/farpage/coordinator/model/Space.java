@@ -32,8 +32,8 @@ import java.util.regex.Pattern;
  * @param snapshot since when it is read-only, which it stays; empty if it is not
  * @param base id of the snapshot that it is a clone of; empty if it has all pages itself
  * @param thin true if its extents get room when their pages are written first; empty if they had it from the start
- * @param loading true until the node that loads its pages has attached it alone and detached: then it is a snapshot if
- *     all pages are there, and deleted if not
+ * @param loading true until the node that loads its pages detaches. If that node has written all pages, the space
+ *     becomes a snapshot; otherwise the coordinator deletes it
  * @param vmmState of what its pages are, if they are not the memory of a machine
  */
 public record Space(

@@ -357,12 +357,12 @@ final class AttachedSpace {
         return torn.isEmpty() && exclusive ? Optional.of("the agent ended before its guest did") : torn;
     }
 
-    /** All pages are there of a space that the exclusive use has loaded. */
+    /** The exclusive use has written all pages of a space that was made to be loaded. */
     synchronized void loaded() {
         loaded = true;
     }
 
-    /** Whether all pages are there of a space that an exclusive use has loaded. */
+    /** Whether an exclusive use has written all pages of a space that was made to be loaded. */
     synchronized boolean isLoaded() {
         return loaded;
     }

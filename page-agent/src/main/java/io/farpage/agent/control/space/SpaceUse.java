@@ -199,7 +199,7 @@ public final class SpaceUse implements AutoCloseable {
         space.tear(reason);
     }
 
-    /** All pages are there of a space that this exclusive use has loaded. It is a snapshot once it is detached. */
+    /** Reports that this exclusive use has written all pages. Detaching makes the space a snapshot. */
     public void loaded() {
         space.loaded();
     }

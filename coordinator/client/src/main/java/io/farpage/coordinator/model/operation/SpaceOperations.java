@@ -115,7 +115,9 @@ public final class SpaceOperations {
                     new QueryParameter(
                             "presence", false, "the mark of the presence map that the agent has left, 32 hex digits"),
                     new QueryParameter(
-                            "loaded", false, "true: all pages are there of a space that becomes a snapshot now"));
+                            "loaded",
+                            false,
+                            "true: the node has written all pages of the space, which becomes a snapshot"));
 
     public static final Operation<DropRequest, SpaceExtents> DROP = post(
                     ATTACHMENT + "/drops", ATTACHED_NODE, "space.drop")

@@ -1,12 +1,22 @@
 package io.farpage.verbs;
 
+import io.farpage.linux.PollSet;
+
 /** Lets a thread sleep until a completion queue has something: {@code struct ibv_comp_channel}. */
 public interface CompletionChannel extends AutoCloseable {
     /**
-     * A file descriptor that is readable when {@link #await} would not block, for use in {@code poll(2)} or
-     * {@code epoll(7)} beside others.
+     * Adds the descriptors that end a sleep in {@link #await} to a set that the caller waits on for others, too. They
+     * are valid for one wait, and {@link #polled} follows it. The thread that waits only.
      */
-    int fileDescriptor();
+    void addTo(PollSet set);
+
+    /**
+     * The set that {@link #addTo} was last called with was waited on: consumes the event, if there is one. The thread
+     * that waits only.
+     *
+     * @return whether an event came
+     */
+    boolean polled(PollSet set);
 
     /**
      * Sleeps until an armed completion queue has a completion, and consumes the event.

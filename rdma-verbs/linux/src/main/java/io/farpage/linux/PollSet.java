@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
 
 /**
  * A set of descriptors to wait for with poll(2). It is made once and waited on repeatedly, by one thread at a time.
- * Waiting allocates nothing.
+ * Only {@link #add} allocates, when there are more descriptors than ever before.
  *
  * <pre>{@code struct pollfd { int fd; short events; short revents; };}</pre>
  */
@@ -26,15 +26,14 @@ public final class PollSet {
     private static final MethodHandle ppoll$mh =
             Libc.capturing("ppoll", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
-    private final MemorySegment entries;
+    private MemorySegment entries;
     private final MemorySegment timeout;
     private final Errno errno = Errno.create();
-    private final int capacity;
     private int count;
 
-    public PollSet(int capacity) {
-        this.capacity = capacity;
-        this.entries = Arena.ofAuto().allocate((long) capacity * ENTRY, 8);
+    /** @param expected how many descriptors it has memory for at first */
+    public PollSet(int expected) {
+        this.entries = Arena.ofAuto().allocate((long) Math.max(1, expected) * ENTRY, 8);
         this.timeout = Arena.ofAuto().allocate(16, 8);
     }
 
@@ -42,17 +41,22 @@ public final class PollSet {
         count = 0;
     }
 
+    /** How many descriptors there are. */
+    public int size() {
+        return count;
+    }
+
     /**
      * Adds a descriptor.
      *
-     * @return its index
+     * @return its index, which is how many there were before
      * @param events {@link #POLLIN}, {@link #POLLOUT}
      */
     public int add(int fd, int events) {
-        if (count == capacity) {
-            throw new IllegalStateException("poll set is full: " + capacity + " descriptors");
-        }
         long at = (long) count * ENTRY;
+        if (at == entries.byteSize()) {
+            entries = Arena.ofAuto().allocate(2 * at, 8).copyFrom(entries);
+        }
         entries.set(JAVA_INT, at, fd);
         entries.set(JAVA_SHORT, at + 4, (short) events);
         entries.set(JAVA_SHORT, at + 6, (short) 0);

@@ -23,6 +23,8 @@ final class IbvCompletionChannel implements CompletionChannel {
     private final List<IbvCompletionQueue> queues = new CopyOnWriteArrayList<>();
     private final PollSet poll = new PollSet(1);
     private final Errno errno = Errno.create();
+    /** The index of the descriptor in the set that it was last added to. */
+    private int index;
     private final MemorySegment event = Arena.ofAuto().allocate(16, 8);
 
     IbvCompletionChannel(NativeDevice device) {
@@ -63,20 +65,29 @@ final class IbvCompletionChannel implements CompletionChannel {
     }
 
     @Override
-    public int fileDescriptor() {
-        return fd;
+    public void addTo(PollSet set) {
+        users.requireOpen();
+        index = set.add(fd, PollSet.POLLIN);
     }
 
     @Override
     public boolean await(long timeoutNanos) {
-        users.requireOpen();
         poll.clear();
-        poll.add(fd, PollSet.POLLIN);
+        addTo(poll);
         int ready = poll.await(Math.max(0, timeoutNanos));
         if (ready == 0 || ready == -Errno.EINTR) {
             return false;
         }
         Failure.check(Math.max(0, -ready), "poll", name, "the descriptor is not usable");
+        return polled(poll);
+    }
+
+    @Override
+    public boolean polled(PollSet set) {
+        users.requireOpen();
+        if (set.ready(index) == 0) {
+            return false;
+        }
         int failure = device.library().getCqEvent(errno, channel, event);
         if (failure == Errno.EAGAIN) {
             // The event went with its completion queue.

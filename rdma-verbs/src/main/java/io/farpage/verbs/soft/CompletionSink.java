@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** What queue pairs have of a completion queue: receives complete to it, and a sleep of its thread ends. */
 final class CompletionSink {
     private final ReceiveCompletions receives;
-    private final Optional<ChannelPoll> channel;
+    private final Optional<SoftCompletionChannel> channel;
     private final AtomicBoolean armed = new AtomicBoolean();
 
     /** Whether a queue pair was given work to send since this was last cleared; of the thread that polls. */
@@ -16,7 +16,7 @@ final class CompletionSink {
      * @param capacity receives that wait to be polled, at most
      * @param channel where the queue's thread sleeps
      */
-    CompletionSink(int capacity, Optional<ChannelPoll> channel) {
+    CompletionSink(int capacity, Optional<SoftCompletionChannel> channel) {
         this.receives = new ReceiveCompletions(capacity);
         this.channel = channel;
     }
@@ -25,7 +25,7 @@ final class CompletionSink {
         return receives;
     }
 
-    Optional<ChannelPoll> channel() {
+    Optional<SoftCompletionChannel> channel() {
         return channel;
     }
 

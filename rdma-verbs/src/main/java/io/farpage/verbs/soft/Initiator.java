@@ -2,6 +2,7 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
+import io.farpage.linux.PollSet;
 import io.farpage.linux.SocketIo;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpOptions.Sizes;
@@ -18,7 +19,7 @@ import io.farpage.verbs.WorkCompletion;
  * it to wait for a poll in progress. A caller that needs several steps at once synchronizes on this object. Only
  * {@link #sends()} is used without it, by the thread that posts.
  */
-final class Initiator implements ChannelPoll.Watched {
+final class Initiator {
     private static final int EINVAL = 22;
     private static final long NEVER = -1;
 
@@ -240,11 +241,14 @@ final class Initiator implements ChannelPoll.Watched {
 
     // ---- sleeping
 
-    /** Makes the channel wake when sends can continue. */
-    void arm() {
+    /**
+     * Adds the socket by which sends continue. If no reply is expected it is left out: were it broken, it would end
+     * every sleep, and the next request finds that out.
+     */
+    void addTo(PollSet set) {
         if (pending.hasSends()) {
             synchronized (this) {
-                connection.arm(this, sender.isBlocked());
+                connection.addTo(set, sender.isBlocked());
             }
         }
     }
@@ -294,15 +298,5 @@ final class Initiator implements ChannelPoll.Watched {
             timer.progressed();
         }
         return true;
-    }
-
-    /** If no reply is expected, the next request finds the failure. */
-    @Override
-    public synchronized boolean unwatchIfIdle() {
-        boolean idle = !pending.hasSends();
-        if (idle) {
-            connection.unwatch();
-        }
-        return idle;
     }
 }

@@ -2,11 +2,11 @@ package io.farpage.verbs.soft;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import io.farpage.linux.Epoll;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Message;
+import io.farpage.linux.PollSet;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.SocketIo;
 import io.farpage.linux.Sockets;
@@ -53,7 +53,6 @@ final class InitiatorConnection {
     private static final long LONGEST_PAUSE_NANOS = 50_000_000;
 
     private final QpInit init;
-    private final Optional<ChannelPoll> channel;
     private final Errno errno = Errno.create();
     private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE + Wire.NONCE_SIZE, 8);
     private final MemorySegment reply =
@@ -63,8 +62,6 @@ final class InitiatorConnection {
     private InetSocketAddress peer = new InetSocketAddress(0);
     private final BufferPool.Lease memory;
     private int fd = -1;
-    /** Events that the channel watches the socket for; 0 if it does not. */
-    private int watched;
 
     /** The bytes of the connection, once requests may be sent or TLS is being negotiated. */
     private @Nullable SocketStream stream;
@@ -83,7 +80,6 @@ final class InitiatorConnection {
 
     InitiatorConnection(QpInit init) {
         this.init = init;
-        this.channel = init.queues().sends().channel();
         this.memory = init.device().buffers().lease();
     }
 
@@ -348,29 +344,13 @@ final class InitiatorConnection {
     }
 
     /**
-     * Makes the channel wake when this connection can continue. The channel watches a socket from the first sleep with
-     * work outstanding on it; before that, nothing that arrives matters to a thread that sleeps.
+     * Adds the socket, if there is one, with what lets this connection continue.
      *
-     * @param initiator whose connection this is
      * @param sendBlocked whether there is something to send that the socket's buffer has no space for
      */
-    void arm(ChannelPoll.Watched initiator, boolean sendBlocked) {
-        int events = Epoll.EPOLLIN | (sendBlocked || phase == Phase.CONNECTING ? Epoll.EPOLLOUT : 0);
-        if (channel.isEmpty() || fd < 0 || events == watched) {
-            return;
-        }
-        if (watched == 0) {
-            channel.get().watch(initiator, fd, events);
-        } else {
-            channel.get().rewatch(fd, events);
-        }
-        watched = events;
-    }
-
-    void unwatch() {
-        if (watched != 0) {
-            watched = 0;
-            channel.ifPresent(c -> c.unwatch(fd));
+    void addTo(PollSet set, boolean sendBlocked) {
+        if (fd >= 0) {
+            set.add(fd, PollSet.POLLIN | (sendBlocked || phase == Phase.CONNECTING ? PollSet.POLLOUT : 0));
         }
     }
 
@@ -386,7 +366,6 @@ final class InitiatorConnection {
             memory.release();
         }
         if (fd >= 0) {
-            unwatch();
             FileIo.close(errno, fd);
             fd = -1;
         }

@@ -1,20 +1,29 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.Errno;
+import io.farpage.linux.EventFd;
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
- * Where the thread of completion queues sleeps. The expiry of an initiator's timer makes no descriptor readable. So a
- * thread that polls the channel among other descriptors also has to poll the completion queue now and then while work
- * is outstanding; {@link #await} does so by itself.
+ * Where the thread of completion queues sleeps: on the sockets where replies are expected, and on an event descriptor.
+ * The expiry of an initiator's timer makes no descriptor readable. So a thread that waits on them beside others also
+ * has to poll the completion queue now and then while work is outstanding; {@link #await} does so by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
     private final SoftContext device;
     private final int number;
     private final Consumer<SoftCompletionChannel> onClose;
     private final OpenChildren users;
-    private final ChannelPoll poll = new ChannelPoll();
+    private final EventFd event = new EventFd();
+    private final Errno errno = Errno.create();
+    private final PollSet poll = new PollSet(2);
+    /** The descriptors in the set that they were last added to: the event, and behind it sockets up to the end. */
+    private int firstIndex;
+
+    private int endIndex;
     private volatile SoftCompletionQueue[] queues = {};
 
     SoftCompletionChannel(SoftContext device, int number, Consumer<SoftCompletionChannel> onClose) {
@@ -28,8 +37,9 @@ final class SoftCompletionChannel implements CompletionChannel {
         return device;
     }
 
-    ChannelPoll poll() {
-        return poll;
+    /** Ends a sleep. Any thread. */
+    void signal() {
+        event.signal(Errno.ofThread());
     }
 
     synchronized void add(SoftCompletionQueue queue) {
@@ -44,8 +54,30 @@ final class SoftCompletionChannel implements CompletionChannel {
     }
 
     @Override
-    public int fileDescriptor() {
-        return poll.expose();
+    public void addTo(PollSet set) {
+        firstIndex = set.add(event.fd(), PollSet.POLLIN);
+        for (SoftCompletionQueue queue : queues) {
+            queue.addSockets(set);
+        }
+        endIndex = set.size();
+    }
+
+    @Override
+    public boolean polled(PollSet set) {
+        boolean came = false;
+        for (int i = firstIndex; i < endIndex; i++) {
+            came |= set.ready(i) != 0;
+        }
+        if (!came) {
+            return false;
+        }
+        if (set.ready(firstIndex) != 0) {
+            event.drain(errno);
+        }
+        for (SoftCompletionQueue queue : queues) {
+            queue.onWoken();
+        }
+        return true;
     }
 
     @Override
@@ -62,24 +94,21 @@ final class SoftCompletionChannel implements CompletionChannel {
         long due = end;
         for (SoftCompletionQueue queue : queues) {
             due = queue.due(now, due);
-            queue.arm();
         }
-        int ready = poll.await(due - now);
-        if (ready <= 0) {
+        poll.clear();
+        addTo(poll);
+        if (poll.await(Math.max(0, due - now)) <= 0) {
             // An initiator's timer has expired: the completion queue has to be polled, though no descriptor is
             // readable.
             return due - end < 0;
         }
-        for (SoftCompletionQueue queue : queues) {
-            queue.onWoken();
-        }
-        return poll.hasCome(ready);
+        return polled(poll);
     }
 
     @Override
     public void close() {
         if (users.close()) {
-            poll.close();
+            event.close();
             onClose.accept(this);
         }
     }

@@ -1,5 +1,6 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WorkCompletion;
@@ -42,7 +43,7 @@ final class SoftCompletionQueue implements CompletionQueue {
             SoftContext device,
             int number,
             int capacity,
-            Optional<ChannelPoll> channel,
+            Optional<SoftCompletionChannel> channel,
             Consumer<SoftCompletionQueue> onClose) {
         this.device = device;
         this.number = number;
@@ -143,9 +144,6 @@ final class SoftCompletionQueue implements CompletionQueue {
             throw new IllegalStateException(this + " was created without a completion channel");
         }
         sink.arm();
-        if (sink.channel().get().isExposed()) {
-            arm();
-        }
         resting = sink.hasPosted() && askedSinceRest;
         if (resting) {
             sink.clearPosted();
@@ -161,11 +159,11 @@ final class SoftCompletionQueue implements CompletionQueue {
         sink.clearPosted();
     }
 
-    /** Makes the channel wake when this queue's sends can continue. */
-    void arm() {
+    /** Adds the sockets by which this queue's sends continue. */
+    void addSockets(PollSet set) {
         for (SoftQueuePair queuePair : queuePairs) {
             if (queuePair.queues().sends() == sink) {
-                queuePair.initiator().arm();
+                queuePair.initiator().addTo(set);
             }
         }
     }

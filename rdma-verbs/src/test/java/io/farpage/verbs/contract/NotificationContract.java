@@ -95,26 +95,25 @@ public abstract class NotificationContract {
     @Test
     void shouldGetOnWithOnePollForEachTimeItArms() {
         try (Sleepers pair = new Sleepers(open(), Connected.OPTIONS)) {
-            PollSet set = new PollSet(1);
-            set.add(pair.channelA.fileDescriptor(), PollSet.POLLIN);
             for (int i = 0; i < 200; i++) {
                 pair.read(i);
-                assertEquals(i, turnAndSleep(pair.queueA, pair.channelA, set).wrId());
+                assertEquals(i, turnAndSleep(pair.queueA, pair.channelA).wrId());
             }
         }
     }
 
-    private static WorkCompletion turnAndSleep(CompletionQueue queue, CompletionChannel channel, PollSet set) {
+    private static WorkCompletion turnAndSleep(CompletionQueue queue, CompletionChannel channel) {
         WorkCompletion[] one = WorkCompletion.array(1);
+        PollSet set = new PollSet(1);
         for (Deadlines.Wait wait = Deadlines.begin("a completion", Polling.PATIENCE); ; wait.check()) {
             queue.requestNotification();
             if (queue.poll(one) == 1) {
                 return one[0];
             }
+            set.clear();
+            channel.addTo(set);
             set.await(SECOND);
-            if (set.ready(0) != 0) {
-                channel.await(0);
-            }
+            channel.polled(set);
         }
     }
 
@@ -171,19 +170,20 @@ public abstract class NotificationContract {
     }
 
     @Test
-    void shouldShowItselfThroughItsFileDescriptor() {
+    void shouldShowItselfInASetOfTheCaller() {
         try (Sleepers pair = new Sleepers(open(), Connected.OPTIONS)) {
             PollSet set = new PollSet(1);
-            set.add(pair.channelB.fileDescriptor(), PollSet.POLLIN);
+            pair.channelB.addTo(set);
             pair.qpB.prepareRecv(1, pair.b.address(0), 64, pair.b.region.lkey());
             pair.qpB.postRecv();
             pair.queueB.requestNotification();
             assertEquals(0, set.await(0));
+            assertFalse(pair.channelB.polled(set));
             pair.qpA.prepareSend(2, pair.a.address(0), 64, pair.a.region.lkey(), SendFlag.SIGNALED);
             pair.qpA.postSend();
             new Polling(pair.queueA).success(2);
             assertEquals(1, set.await(Polling.PATIENCE.toNanos()));
-            assertTrue(pair.channelB.await(0));
+            assertTrue(pair.channelB.polled(set));
             new Polling(pair.queueB).success(1);
             assertEquals(0, set.await(0));
         }

@@ -149,7 +149,7 @@ public final class Shard {
         }
     }
 
-    /** Acknowledges the events of a channel that is ready, or sleeps on it. */
+    /** Sleeps until a completion queue of a rail has something. */
     void await(Rail rail, long nanos) {
         try {
             rail.channel().await(nanos);
@@ -218,9 +218,31 @@ public final class Shard {
         return sources.needPolling();
     }
 
-    /** Adds the descriptors that sources wait for. */
+    /** Adds the descriptors that completions and sources are waited for with. */
     void addDescriptors(PollSet to) {
+        for (int i = 0; i < rails.size(); i++) {
+            Rail rail = rails.get(i);
+            try {
+                rail.channel().addTo(to);
+            } catch (RuntimeException e) {
+                fail(rail, e.toString());
+                i--;
+            }
+        }
         sources.addDescriptors(to);
+    }
+
+    /** Consumes the events of the rails, in a set that was waited on since {@link #addDescriptors}. */
+    void polled(PollSet set) {
+        // From the last to the first: a rail that fails is removed.
+        for (int i = rails.size() - 1; i >= 0; i--) {
+            Rail rail = rails.get(i);
+            try {
+                rail.channel().polled(set);
+            } catch (RuntimeException e) {
+                fail(rail, e.toString());
+            }
+        }
     }
 
     /** Whether a link or a transfer has a deadline, so that the thread may not sleep for long. */

@@ -8,7 +8,6 @@ import io.farpage.linux.PosixException;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
-import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -32,20 +31,15 @@ public final class ShardLoop implements AutoCloseable {
 
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    private static final int MAX_RAILS = 16;
-
     /** Guests whose faults one shard serves; the agent refuses more. */
     public static final int MAX_DESCRIPTORS = 256;
-
-    /** Sources with a descriptor beside guests: the mounted snapshots. */
-    private static final int OTHER_DESCRIPTORS = 1;
 
     private final Shard shard;
     private final Options options;
     private final ThreadScheduling scheduling;
     private final Thread thread;
     private final EventFd wakeFd = new EventFd();
-    private final PollSet pollSet = new PollSet(MAX_RAILS + 1 + MAX_DESCRIPTORS + OTHER_DESCRIPTORS);
+    private final PollSet pollSet = new PollSet(MAX_DESCRIPTORS);
     private final Errno errno = Errno.create();
     private volatile boolean asleep;
     private volatile boolean stopping;
@@ -222,30 +216,21 @@ public final class ShardLoop implements AutoCloseable {
      * channel, which takes fewer system calls; else on all descriptors.
      */
     private void await() {
-        List<Rail> rails = shard.rails();
         if (sleepsInChannel()) {
-            shard.await(rails.getFirst(), RAIL_NAP_NANOS);
+            shard.await(shard.rails().getFirst(), RAIL_NAP_NANOS);
             shard.slept(RAIL_NAP_NANOS);
             return;
         }
         pollSet.clear();
-        pollSet.add(wakeFd.fd(), PollSet.POLLIN);
-        for (int i = 0; i < rails.size(); i++) {
-            pollSet.add(rails.get(i).channel().fileDescriptor(), PollSet.POLLIN);
-        }
+        int wake = pollSet.add(wakeFd.fd(), PollSet.POLLIN);
         shard.addDescriptors(pollSet);
         long nap = shard.hasDeadlines() ? NAP_NANOS : SLEEP_NANOS;
         pollSet.await(nap);
         shard.slept(nap);
-        if (pollSet.ready(0) != 0) {
+        if (pollSet.ready(wake) != 0) {
             wakeFd.drain(errno);
         }
-        // From the last to the first: a rail that fails is removed, which must not move the rails still to be handled.
-        for (int i = rails.size() - 1; i >= 0; i--) {
-            if (pollSet.ready(i + 1) != 0) {
-                shard.await(rails.get(i), 0);
-            }
-        }
+        shard.polled(pollSet);
     }
 
     /** Stops the thread, which closes the shard first. Waits for it. */

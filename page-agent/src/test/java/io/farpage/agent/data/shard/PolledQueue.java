@@ -1,5 +1,6 @@
 package io.farpage.agent.data.shard;
 
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
 
@@ -11,8 +12,13 @@ public abstract class PolledQueue implements CompletionQueue, CompletionChannel 
     }
 
     @Override
-    public final int fileDescriptor() {
-        return -1;
+    public final void addTo(PollSet set) {
+        // Its thread does not sleep.
+    }
+
+    @Override
+    public final boolean polled(PollSet set) {
+        return false;
     }
 
     @Override

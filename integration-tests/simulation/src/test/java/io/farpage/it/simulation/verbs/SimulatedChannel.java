@@ -1,6 +1,7 @@
 package io.farpage.it.simulation.verbs;
 
 import io.farpage.it.simulation.engine.Descriptors;
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 
 /** Wakes the thread that waits for completions. */
@@ -18,8 +19,13 @@ final class SimulatedChannel implements CompletionChannel {
     }
 
     @Override
-    public int fileDescriptor() {
-        return fd;
+    public void addTo(PollSet set) {
+        set.add(fd, PollSet.POLLIN);
+    }
+
+    @Override
+    public boolean polled(PollSet set) {
+        return take();
     }
 
     @Override
@@ -27,6 +33,10 @@ final class SimulatedChannel implements CompletionChannel {
         if (timeoutNanos != 0 && !event) {
             Descriptors.await(new int[] {fd}, 1, timeoutNanos);
         }
+        return take();
+    }
+
+    private boolean take() {
         boolean came = event;
         event = false;
         return came;

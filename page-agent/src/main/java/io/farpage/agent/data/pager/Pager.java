@@ -87,8 +87,14 @@ public final class Pager implements DutyCycle {
     /** Replaces all other parts once a duty cycle has thrown. */
     private @Nullable BrokenPager broken;
 
-    /** Whether the latest read left no message and the shard cannot have slept since. */
+    /** Whether the latest read left no message and the shard has not slept since. */
     private boolean emptied;
+
+    /**
+     * Whether the latest duty cycle did nothing but handle messages and completions, so that the next one finds no work
+     * before there are others.
+     */
+    private boolean quiet;
 
     private volatile boolean spinning;
 
@@ -397,7 +403,18 @@ public final class Pager implements DutyCycle {
     }
 
     @Override
+    public boolean isQuiescent() {
+        return done || (quiet && broken == null && !needsPolling());
+    }
+
+    @Override
+    public void slept() {
+        emptied = false;
+    }
+
+    @Override
     public int doWork() {
+        quiet = false;
         if (done) {
             return 0;
         }
@@ -421,13 +438,18 @@ public final class Pager implements DutyCycle {
             repair.end();
         }
         // Before homes are judged: what has completed is not under way.
-        work += handleCompletions();
+        int brought = handleCompletions();
+        work += brought;
         if (homes.isMirrored() || mirrors.isUnsettled()) {
             work += mirrors.doWork() + (freeze != null && freeze.isSaved() ? 0 : repair.doWork());
         }
-        work += arrivals.install();
-        if (!memory.isGone() && (work > 0 || spinning || !emptied)) {
-            work += readMessages();
+        int arrived = arrivals.install();
+        work += arrived;
+        brought += arrived;
+        if (!memory.isGone() && readsMessages(work)) {
+            int messagesRead = readMessages();
+            work += messagesRead;
+            brought += messagesRead;
             emptied = work > 0 && messages.isDrained();
         } else {
             // No message was read: the shard may sleep before the next duty cycle, and the descriptor wakes it.
@@ -474,7 +496,16 @@ public final class Pager implements DutyCycle {
         if (resident > peakResident) {
             peakResident = resident;
         }
+        quiet = work == brought && faults.queue().isEmpty();
         return work;
+    }
+
+    /**
+     * Whether messages are read in this duty cycle. A guest that has one fault at a time has no other when its page has
+     * been installed: the descriptor tells of the next one.
+     */
+    private boolean readsMessages(int work) {
+        return spinning || (work > 0 ? transfers.inUse() > 0 || !messages.wasSingle() : !emptied);
     }
 
     private int freezeSome(Freeze one) {

@@ -30,6 +30,9 @@ public interface DutyCycle {
         return false;
     }
 
+    /** The shard's thread has slept: {@link #fileDescriptor} may be readable. */
+    default void slept() {}
+
     /** Whether time alone brings work, so that the shard's thread may sleep for milliseconds only. */
     default boolean waitsForTime() {
         return false;

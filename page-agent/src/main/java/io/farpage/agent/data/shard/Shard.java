@@ -211,6 +211,7 @@ public final class Shard {
     void slept(long atMostNanos) {
         silence.slept(atMostNanos);
         cyclesUntilClockRead = 0;
+        sources.slept();
     }
 
     /** Whether a source cannot be woken through a file descriptor. */

@@ -186,7 +186,7 @@ public final class ShardLoop implements AutoCloseable {
             // Armed before the duty cycle that may find no work, so that the thread can sleep right after it.
             asleep = true;
             shard.arm();
-            if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isQuiescent())) && !stopping) {
+            if ((shard.doWork() == 0 || shard.isQuiescent()) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
                 } else {

@@ -66,6 +66,13 @@ final class Sources {
         }
     }
 
+    /** The thread has slept. */
+    void slept() {
+        for (int i = 0; i < cycles.size(); i++) {
+            cycles.get(i).slept();
+        }
+    }
+
     /** Whether none has work that no event announces. */
     boolean areQuiescent() {
         for (int i = 0; i < cycles.size(); i++) {

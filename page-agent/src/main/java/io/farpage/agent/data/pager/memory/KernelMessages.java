@@ -49,6 +49,7 @@ public final class KernelMessages {
 
     private int count;
     private boolean drained = true;
+    private boolean single;
     /** Index of the first message that may be an unhandled event. */
     private int event;
     /** Up to where the event has been handled. */
@@ -123,6 +124,11 @@ public final class KernelMessages {
         return event < count;
     }
 
+    /** Whether the latest read that found any messages found one. */
+    public boolean wasSingle() {
+        return single;
+    }
+
     /** Whether the latest read left no message. */
     public boolean isDrained() {
         return drained;
@@ -156,6 +162,7 @@ public final class KernelMessages {
         count = got;
         event = 0;
         drained = got < messages.capacity();
+        single = got == 1;
         int work = handle(to);
         if (isBehind()) {
             handledUntil = clock.getAsLong();

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -45,6 +46,7 @@ struct toucher_options {
     bool cold;
     bool hold;
     bool armed;
+    bool stream;
 };
 
 struct memory {
@@ -87,6 +89,7 @@ static void explain(FILE *out) {
           "  --backing memfd|anonymous   (memfd)\n"
           "  --fill                write the pages instead of reading them\n"
           "  --recheck             touch and check all pages once more, unrecorded\n"
+          "  --stream              write all pages again and again, until the end of standard input\n"
           "  --timeout SECONDS    after which it ends, 1 to 3600 (60)\n",
             out);
 }
@@ -102,7 +105,8 @@ static struct toucher_options parse(int argc, char **argv) {
             {"file", required_argument, NULL, 'F'},       {"touches", required_argument, NULL, 'T'},
             {"dirty", required_argument, NULL, 'd'},      {"cold", no_argument, NULL, 'C'},
             {"hold", no_argument, NULL, 'H'},             {"armed", no_argument, NULL, 'a'},
-            {"memory", required_argument, NULL, 'm'},     {"help", no_argument, NULL, 'h'},
+            {"memory", required_argument, NULL, 'm'},     {"stream", no_argument, NULL, 'R'},
+            {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
     static const char *const patterns[] = {"random", "sequential", NULL};
     struct toucher_options o = {
@@ -127,6 +131,7 @@ static struct toucher_options parse(int argc, char **argv) {
             case 'C': o.cold = true; break;
             case 'H': o.hold = true; break;
             case 'a': o.armed = true; break;
+            case 'R': o.stream = true; break;
             case 'P': o.timeout = parse_number("--timeout", optarg, 1, 3600); break;
             case 'h': explain(stdout); exit(0);
             default: explain(stderr); exit(1);
@@ -135,8 +140,8 @@ static struct toucher_options parse(int argc, char **argv) {
     if (optind != argc || (o.socket == NULL) == (o.path == NULL)) {
         fail("%s; see --help", optind != argc ? "more than options were given" : "one of --socket and --file is needed");
     }
-    if (o.path == NULL ? o.dirty > 0 || o.cold || o.hold : o.fill) {
-        fail("%s", o.path == NULL ? "--dirty, --cold and --hold need --file" : "--fill needs --socket");
+    if (o.path == NULL ? o.dirty > 0 || o.cold || o.hold : o.fill || o.stream) {
+        fail("%s", o.path == NULL ? "--dirty, --cold and --hold need --file" : "--fill and --stream need --socket");
     }
     if (o.touches > o.pages || o.dirty > o.pages) {
         fail("--touches %" PRIu64 ", --dirty %" PRIu64 ": there are %" PRIu64 " pages", o.touches, o.dirty, o.pages);
@@ -327,6 +332,36 @@ static void hold(const struct memory *m) {
     }
 }
 
+static bool has_ended(int fd) {
+    struct pollfd end = {fd, POLLIN, 0};
+    return poll(&end, 1, 0) > 0;
+}
+
+/*
+ * Writes all pages in their order again and again, other content each time, and checks first what they hold. Says so after the
+ * first pass, and goes on until the end of standard input.
+ */
+static void stream(const struct toucher_options *o, char *memory) {
+    enum { PAGES_BETWEEN_LOOKS = 64 };
+    uint64_t mismatches = 0;
+    uint64_t touches = 0;
+    for (uint64_t pass = 0; pass == 0 || !has_ended(STDIN_FILENO); pass++) {
+        for (uint64_t page = 0; page < o->pages; page++, touches++) {
+            uint64_t *words = (uint64_t *) (memory + page * PAGE);
+            mismatches += pass > 0 && page_content_verify(words, PAGE, o->seed + pass - 1, page) >= 0;
+            page_content_fill(words, PAGE, o->seed + pass, page);
+            if (pass > 0 && page % PAGES_BETWEEN_LOOKS == 0 && has_ended(STDIN_FILENO)) {
+                break;
+            }
+        }
+        if (pass == 0) {
+            puts("streaming");
+            fflush(stdout);
+        }
+    }
+    printf("{\"touches\":%" PRIu64 ",\"mismatches\":%" PRIu64 "}\n", touches, mismatches);
+}
+
 int main(int argc, char **argv) {
     struct toucher_options o = parse(argc, argv);
     /* Ends it even in the midst of a fault that nobody resolves. */
@@ -358,6 +393,10 @@ int main(int argc, char **argv) {
             page_content_fill((uint64_t *) (m.at + page * PAGE), PAGE, o.seed, page);
         }
         puts("filled");
+        return 0;
+    }
+    if (o.stream) {
+        stream(&o, m.at);
         return 0;
     }
     measure(&o, m.at, order, begun);

@@ -164,6 +164,20 @@ public record FaultToucher(Path program, Children children) {
         return new HeldToucher(children.launch("toucher", command, true), setting.timeout());
     }
 
+    /**
+     * Starts the program, which writes all pages in their order again and again.
+     *
+     * @return when it has written all of them once
+     */
+    public StreamingToucher stream(Setting setting, long pages) throws InterruptedException {
+        List<String> command = command(setting, pages);
+        command.add("--stream");
+        StreamingToucher started =
+                new StreamingToucher(children.launch("stream", command, true), setting.timeout().plus(SLACK));
+        started.awaitFirstPass();
+        return started;
+    }
+
     private List<String> command(Setting setting, Walk walk) {
         List<String> command = command(setting, walk.pages());
         command.addAll(walk.options());

@@ -4,6 +4,7 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.FaultToucher;
+import io.farpage.bench.baseline.StreamingToucher;
 import io.farpage.bench.cluster.AgentClient;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.AgentPair;
@@ -123,7 +124,7 @@ final class FaultAgents implements AutoCloseable {
      * read.
      */
     private void fill(FaultSpace space) throws InterruptedException {
-        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space, false));
+        attach(space, socket, 1, OptionalLong.empty());
         toucher.fill(setting.with(new FaultToucher.Handed(socket, FaultToucher.Backing.MEMFD)), plan.given().pages);
         GuestStatus end = awaitEnd(space);
         if (end.detail().contains(NOT_HOME)) {
@@ -132,26 +133,26 @@ final class FaultAgents implements AutoCloseable {
         }
     }
 
-    private void attach(FaultCase.Side side) throws InterruptedException {
+    private void attach(FaultSpace space, Path from, int prefetch, OptionalLong local) throws InterruptedException {
         client.attach(
-                side.space().name(idle),
+                space.name(idle),
                 new GuestRequest(
-                        socket.toString(),
+                        from.toString(),
                         OptionalLong.of(plan.bytes()),
                         OptionalInt.empty(),
                         Optional.of(List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME)
-                                .subList(0, side.space().homes())),
-                        OptionalInt.of(side.space().homes()),
-                        side.local().isPresent()
-                                ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
+                                .subList(0, space.homes())),
+                        OptionalInt.of(space.homes()),
+                        local.isPresent()
+                                ? OptionalLong.of(local.getAsLong() * FaultPlan.PAGE_BYTES)
                                 : OptionalLong.empty(),
-                        OptionalInt.of(side.prefetch()),
+                        OptionalInt.of(prefetch),
                         Optional.of(false),
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        side.space() == FaultSpace.ENCRYPTED ? Optional.of(true) : Optional.empty(),
+                        space == FaultSpace.ENCRYPTED ? Optional.of(true) : Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty()));
@@ -159,10 +160,41 @@ final class FaultAgents implements AutoCloseable {
 
     /** One round: a guest comes, touches its memory and goes. */
     Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
-        attach(side);
-        try (Observers _ = Observers.begin(side.observed() ? observed : List.of())) {
-            BaselineProcess.Measured measured = toucher.touch(setting, walk);
-            return new Round(measured, awaitEnd(side.space()));
+        attach(side.space(), socket, side.prefetch(), side.local());
+        return switch (side.beside()) {
+            case NOTHING -> touch(side.space(), walk);
+            case READERS -> {
+                try (Observers _ = Observers.begin(observed)) {
+                    yield touch(side.space(), walk);
+                }
+            }
+            case STREAM -> besideStream(() -> touch(side.space(), walk));
+        };
+    }
+
+    private Round touch(FaultSpace space, FaultToucher.Walk walk) throws InterruptedException {
+        BaselineProcess.Measured measured = toucher.touch(setting, walk);
+        return new Round(measured, awaitEnd(space));
+    }
+
+    private interface Rounds {
+        Round run() throws InterruptedException;
+    }
+
+    /** A round while a second guest writes its pages in their order, a quarter of which may be resident. */
+    private Round besideStream(Rounds round) throws InterruptedException {
+        Path other = socket.resolveSibling("stream-" + idle + ".sock");
+        attach(FaultSpace.STREAM, other, plan.given().prefetch, OptionalLong.of(plan.given().pages / 4));
+        FaultToucher.Setting there = new FaultToucher.Setting(
+                new FaultToucher.Handed(other, FaultToucher.Backing.MEMFD),
+                plan.run().seed(),
+                OptionalInt.empty(),
+                plan.roundTimeout());
+        try (StreamingToucher stream = toucher.stream(there, plan.given().pages)) {
+            Round measured = round.run();
+            stream.end();
+            awaitEnd(FaultSpace.STREAM);
+            return measured;
         }
     }
 

@@ -29,7 +29,9 @@ enum FaultCase {
     /** The same with a quarter of them resident, so that pages are written to both homes, too. */
     MIRRORED_LOCAL_25,
     /** While metrics and the dashboard's overview are read every second, against none that are read. */
-    OBSERVED;
+    OBSERVED,
+    /** Beside a guest that writes more memory than may be resident, prefetched and written back, against none. */
+    MIXED;
 
     private static final int WHOLE = 100;
 
@@ -40,9 +42,18 @@ enum FaultCase {
      * @param prefetch pages that one fetch may bring
      * @param local pages that may be resident
      * @param space whose pages are touched
-     * @param observed whether metrics and overview are read meanwhile
+     * @param beside what else the agents do meanwhile
      */
-    record Side(String label, int prefetch, OptionalLong local, FaultSpace space, boolean observed) {}
+    record Side(String label, int prefetch, OptionalLong local, FaultSpace space, Beside beside) {}
+
+    /** What agents do beside the faults that are measured. */
+    enum Beside {
+        NOTHING,
+        /** Metrics and the dashboard's overview are read. */
+        READERS,
+        /** They serve another guest, which writes its memory again and again. */
+        STREAM
+    }
 
     String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -68,7 +79,15 @@ enum FaultCase {
     /** The agent that is looked at. */
     Side measured(FaultPlan plan) {
         boolean prefetches = this == SEQUENTIAL_PREFETCH || this == RANDOM_PREFETCH;
-        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space(), this == OBSERVED);
+        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space(), beside());
+    }
+
+    Beside beside() {
+        return switch (this) {
+            case OBSERVED -> Beside.READERS;
+            case MIXED -> Beside.STREAM;
+            default -> Beside.NOTHING;
+        };
     }
 
     private OptionalLong local(FaultPlan plan) {
@@ -88,19 +107,20 @@ enum FaultCase {
     Side reference(FaultPlan plan) {
         switch (space()) {
             case ENCRYPTED -> {
-                return new Side("farpage-plain", 1, local(plan), FaultSpace.PLAIN, false);
+                return new Side("farpage-plain", 1, local(plan), FaultSpace.PLAIN, Beside.NOTHING);
             }
             case MIRRORED -> {
-                return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN, false);
+                return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN, Beside.NOTHING);
             }
-            case PLAIN -> {}
+            case PLAIN, STREAM -> {}
         }
         String label = switch (this) {
             case OBSERVED -> "farpage-unobserved";
+            case MIXED -> "farpage-alone";
             case SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> "farpage-prefetch-off";
             default -> "farpage-no-limit";
         };
-        return new Side(label, 1, OptionalLong.empty(), FaultSpace.PLAIN, false);
+        return new Side(label, 1, OptionalLong.empty(), FaultSpace.PLAIN, Beside.NOTHING);
     }
 
     private int percent() {
@@ -108,7 +128,7 @@ enum FaultCase {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
             case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25 -> 25;
-            case ENCRYPTED, MIRRORED, OBSERVED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
+            case ENCRYPTED, MIRRORED, OBSERVED, MIXED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
         };
     }
 }

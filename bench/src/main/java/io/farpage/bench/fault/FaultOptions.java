@@ -17,7 +17,7 @@ final class FaultOptions {
             converter = CaseName.class,
             description =
                     "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25, encrypted,"
-                            + " encrypted-local-25, mirrored, mirrored-local-25, observed (default: all)")
+                            + " encrypted-local-25, mirrored, mirrored-local-25, observed, mixed (default: all)")
     List<FaultCase> cases = List.of();
 
     @Option(

@@ -123,7 +123,12 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
 
     /** Bytes of all spaces that the home has. */
     long homeBytes() {
-        return spaces().size() * storedBytes();
+        return (spaces().size() + (hasStream() ? 1 : 0)) * storedBytes();
+    }
+
+    /** Whether there is a second guest in some case. */
+    private boolean hasStream() {
+        return scenarios.stream().anyMatch(one -> one.kind().beside() == FaultCase.Beside.STREAM);
     }
 
     /** What one space takes at a home: its pages, and the map of those that the home has. */

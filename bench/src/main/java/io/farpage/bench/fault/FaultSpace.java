@@ -9,7 +9,9 @@ enum FaultSpace {
     /** Its pages are sealed. */
     ENCRYPTED,
     /** Each page has two homes. */
-    MIRRORED;
+    MIRRORED,
+    /** As {@link #PLAIN}, of the guest beside the one that is measured. */
+    STREAM;
 
     /** Its name, of the scenarios of one idle strategy. */
     String name(String idle) {

@@ -1,6 +1,7 @@
 package io.farpage.bench.jmh;
 
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.agent.data.shard.Shard;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -66,6 +67,7 @@ public class FetchBenchmark {
     private void ask(int buffer) {
         page = page + 1 == PAGES ? 0 : page + 1;
         fetcher.read(
+                Priority.DEMAND,
                 softLink.link(),
                 SoftLink.INCARNATION,
                 (long) page * PAGE,

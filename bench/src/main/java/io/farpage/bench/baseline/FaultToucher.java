@@ -172,8 +172,8 @@ public record FaultToucher(Path program, Children children) {
     public StreamingToucher stream(Setting setting, long pages) throws InterruptedException {
         List<String> command = command(setting, pages);
         command.add("--stream");
-        StreamingToucher started =
-                new StreamingToucher(children.launch("stream", command, true), setting.timeout().plus(SLACK));
+        StreamingToucher started = new StreamingToucher(
+                children.launch("stream", command, true), setting.timeout().plus(SLACK));
         started.awaitFirstPass();
         return started;
     }

@@ -3,10 +3,10 @@ package io.farpage.bench.baseline;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.SpokenLines;
 import io.farpage.guest.command.CommandException;
-import tools.jackson.databind.json.JsonMapper;
 import java.io.IOException;
 import java.time.Duration;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** A toucher that writes all its pages again and again, and checks what they hold, until it is closed. */
 public final class StreamingToucher implements AutoCloseable {

@@ -140,8 +140,8 @@ final class FaultAgents implements AutoCloseable {
                         from.toString(),
                         OptionalLong.of(plan.bytes()),
                         OptionalInt.empty(),
-                        Optional.of(List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME)
-                                .subList(0, space.homes())),
+                        Optional.of(
+                                List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME).subList(0, space.homes())),
                         OptionalInt.of(space.homes()),
                         local.isPresent()
                                 ? OptionalLong.of(local.getAsLong() * FaultPlan.PAGE_BYTES)

@@ -6,6 +6,7 @@ import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.bench.pattern.PageNumbers;
 import io.farpage.guest.content.PageContent;
 import java.lang.foreign.MemorySegment;
@@ -226,7 +227,8 @@ final class FetchWorkload implements DutyCycle {
         } else {
             spoil(buffer);
             long started = System.nanoTime();
-            slot = fetcher.read(home.link(), home.incarnation(), home.offsetOf(page), pageSize, address);
+            slot = fetcher.read(
+                    Priority.DEMAND, home.link(), home.incarnation(), home.offsetOf(page), pageSize, address);
             startedAtOf[slot] = started;
         }
         pageOf[slot] = page;

@@ -25,6 +25,7 @@ final class IbvCompletionChannel implements CompletionChannel {
     private final Errno errno = Errno.create();
     /** The index of the descriptor in the set that it was last added to. */
     private int index;
+
     private final MemorySegment event = Arena.ofAuto().allocate(16, 8);
 
     IbvCompletionChannel(NativeDevice device) {

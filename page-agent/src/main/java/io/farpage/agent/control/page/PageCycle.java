@@ -5,6 +5,7 @@ import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.KeyUse;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -100,7 +101,12 @@ final class PageCycle implements DutyCycle {
                     request.home(), place.incarnation(), place.offset(), request.length(), staging.address());
         } else {
             slot = fetcher.read(
-                    request.home(), place.incarnation(), place.offset(), request.length(), staging.address());
+                    Priority.BULK,
+                    request.home(),
+                    place.incarnation(),
+                    place.offset(),
+                    request.length(),
+                    staging.address());
         }
         underWay[slot] = request;
         frame[slot] = first;

@@ -4,6 +4,7 @@ import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -120,6 +121,7 @@ final class PullCycle implements DutyCycle {
             return false;
         }
         int slot = fetcher.readFailingFast(
+                Priority.BULK,
                 link,
                 source.pool(),
                 source.offset() + pull.start(chunk),

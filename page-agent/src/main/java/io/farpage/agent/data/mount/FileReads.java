@@ -8,6 +8,7 @@ import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.KeyUse;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.linux.Epoll;
 import io.farpage.linux.fuse.FuseConnection;
 import io.farpage.linux.fuse.FuseRequest;
@@ -224,7 +225,8 @@ public final class FileReads implements DutyCycle {
             }
             PeerLink link = links.apply(home);
             if (link.takes(KeyUse.ATTACHMENT, incarnation, from, length)) {
-                int slot = fetcher.readFailingFast(link, incarnation, from, length, pool.stagingAddress() + to);
+                int slot = fetcher.readFailingFast(
+                        Priority.DEMAND, link, incarnation, from, length, pool.stagingAddress() + to);
                 if (slot != Fetcher.NONE) {
                     transfers[slot] = read;
                     read.transfers++;

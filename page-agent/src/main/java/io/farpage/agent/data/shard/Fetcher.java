@@ -25,6 +25,8 @@ public final class Fetcher {
     private static final byte PARKED = 2;
     private static final byte DONE = 3;
     private static final byte REFUSED = 4;
+    /** As PARKED, for less bulk to be under way on a link that is up: what is under way has a deadline. */
+    private static final byte WAITING = 5;
 
     private static final int MAX_REFUSALS = 2;
     /** A refused request fails its link. A source that repeats it fails the link at most once in this time. */
@@ -40,6 +42,7 @@ public final class Fetcher {
 
     private final byte[] state;
     private final boolean[] isWrite;
+    private final Priority[] priority;
     /** Whether a transfer ends when its link breaks or its request is refused, rather than being posted again. */
     private final boolean[] failsFast;
     /** Whether a transfer ends when its link breaks, unless its request was refused. */
@@ -73,7 +76,10 @@ public final class Fetcher {
     private final int[] done;
     private int doneHead;
     private int doneCount;
+    /** Transfers that are PARKED or WAITING. */
     private int parked;
+    /** Where the search for parked transfers begins, so that each has its turn. */
+    private int nextParked;
 
     private final SingleWriterRecorder readLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
     private final SingleWriterRecorder writeLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
@@ -92,6 +98,8 @@ public final class Fetcher {
         this.deadlineNanos = deadlineNanos;
         state = new byte[capacity];
         isWrite = new boolean[capacity];
+        priority = new Priority[capacity];
+        Arrays.fill(priority, Priority.DEMAND);
         failsFast = new boolean[capacity];
         endsWithLink = new boolean[capacity];
         link = new PeerLink[capacity];
@@ -140,6 +148,7 @@ public final class Fetcher {
     /**
      * Reads from a home into staging memory.
      *
+     * @param how whether a thread waits for the bytes
      * @param home link to the node that holds the bytes
      * @param homePool the pool of the home that holds them, as extents name it
      * @param homeOffset where they start within the home's exported frames
@@ -147,42 +156,45 @@ public final class Fetcher {
      * @param stagingAddress destination within the staging frames of this agent's pool
      * @return a slot, or {@link #NONE} if none is free
      */
-    public int read(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, false, false, home, homePool, homeOffset, bytes, stagingAddress);
+    public int read(Priority how, PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(how, false, false, false, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /**
      * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, so that the
      * caller has its staging memory back. A request that the home refuses is posted again, on the next link.
      */
-    public int readOverLink(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, false, true, home, homePool, homeOffset, bytes, stagingAddress);
+    public int readOverLink(
+            Priority how, PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(how, false, false, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** As {@link #write}; ends as {@link #readOverLink} does. */
     public int writeOverLink(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, false, true, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(Priority.BULK, true, false, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /**
      * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, since there is
      * another home to read from.
      */
-    public int readFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, true, true, home, homePool, homeOffset, bytes, stagingAddress);
+    public int readFailingFast(
+            Priority how, PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(how, false, true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** As {@link #write}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks. */
     public int writeFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, true, true, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(Priority.BULK, true, true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** Writes back from staging memory to a home; parameters as for {@link #read}. */
     public int write(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, false, false, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(Priority.BULK, true, false, false, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     private int start(
+            Priority how,
             boolean write,
             boolean failFast,
             boolean overLink,
@@ -195,6 +207,7 @@ public final class Fetcher {
             return NONE;
         }
         int slot = free[--freeCount];
+        priority[slot] = how;
         isWrite[slot] = write;
         failsFast[slot] = failFast;
         endsWithLink[slot] = overLink;
@@ -225,6 +238,11 @@ public final class Fetcher {
             }
             return;
         }
+        if (bulkBytes(slot) > 0 && !home.hasRoomForBulk()) {
+            state[slot] = WAITING;
+            parked++;
+            return;
+        }
         long now = shard.silence().read();
         if (home.prepare(
                 use,
@@ -238,6 +256,7 @@ public final class Fetcher {
             grantor[slot] = home.connection().incarnation();
             state[slot] = POSTED;
             postedAt[slot] = now;
+            home.bulkPosted(bulkBytes(slot));
             shard.postLater(home);
         } else {
             park(slot);
@@ -262,7 +281,7 @@ public final class Fetcher {
         parked++;
     }
 
-    /** Whether transfers wait for a link or for a free entry in a send queue. */
+    /** Whether transfers wait for a link, for a free entry in a send queue, or for less bulk to be under way. */
     boolean hasParked() {
         return parked > 0;
     }
@@ -272,16 +291,41 @@ public final class Fetcher {
         return doneCount > 0;
     }
 
-    /** Posts parked transfers, as far as possible. */
+    /** Posts parked transfers, as far as possible. Those that still are come first the next time. */
     void retryParked() {
+        int begin = nextParked;
         int left = parked;
-        for (int slot = 0; left > 0 && slot < capacity; slot++) {
-            if (state[slot] == PARKED) {
+        boolean isAnyLeft = false;
+        for (int i = 0; left > 0 && i < capacity; i++) {
+            int slot = begin + i < capacity ? begin + i : begin + i - capacity;
+            if (isParked(slot)) {
                 left--;
                 parked--;
                 submit(slot);
+                if (!isAnyLeft && isParked(slot)) {
+                    isAnyLeft = true;
+                    nextParked = slot;
+                }
             }
         }
+    }
+
+    private boolean isParked(int slot) {
+        return state[slot] == PARKED || state[slot] == WAITING;
+    }
+
+    /** A thread waits for the bytes of a transfer that began as bulk. */
+    public void hurry(int slot) {
+        if (state[slot] == WAITING) {
+            priority[slot] = Priority.DEMAND;
+            parked--;
+            submit(slot);
+        }
+    }
+
+    /** Bytes of a transfer that count as bulk: none if a thread waits for them. */
+    int bulkBytes(int slot) {
+        return priority[slot] == Priority.BULK ? length[slot] : 0;
     }
 
     /**
@@ -351,7 +395,7 @@ public final class Fetcher {
      */
     public void withdraw(int slot) {
         failsFast[slot] = true;
-        if (state[slot] == PARKED) {
+        if (isParked(slot)) {
             parked--;
             finish(slot, FetchStatus.UNREACHABLE);
         } else if (state[slot] == REFUSED) {
@@ -391,7 +435,7 @@ public final class Fetcher {
     /** Ends all parked transfers, before closing. */
     void close() {
         for (int slot = 0; slot < capacity; slot++) {
-            if (state[slot] == PARKED) {
+            if (isParked(slot)) {
                 parked--;
                 finish(slot, FetchStatus.CLOSED);
             } else if (state[slot] == REFUSED) {

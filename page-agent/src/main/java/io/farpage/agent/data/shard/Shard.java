@@ -375,7 +375,7 @@ public final class Shard {
         }
         PeerLink link = owner.home(slot);
         WcStatus status = wc.status();
-        link.completed(status == WcStatus.SUCCESS, silence.read());
+        link.completed(owner.bulkBytes(slot), status == WcStatus.SUCCESS, silence.read());
         if (status == WcStatus.REM_ACCESS_ERR) {
             owner.grantRefused(slot);
         }

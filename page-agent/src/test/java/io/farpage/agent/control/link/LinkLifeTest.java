@@ -11,6 +11,7 @@ import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.node.PageAgent;
 import io.farpage.config.Config;
@@ -286,7 +287,7 @@ class LinkLifeTest {
                 }
                 fetcher.release(slot);
             }
-            return fetcher.read(home, incarnation, offset, PAGE, staging) == Fetcher.NONE ? 0 : 1;
+            return fetcher.read(Priority.DEMAND, home, incarnation, offset, PAGE, staging) == Fetcher.NONE ? 0 : 1;
         }
 
         void requireFlowing() {

@@ -11,6 +11,7 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerGrants;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.data.shard.ShardNotice;
@@ -124,7 +125,12 @@ final class LinkNode implements AutoCloseable {
     void read(LinkNode home) {
         session.grant(home.grants());
         fetcher.read(
-                session.links().getFirst(), home.incarnation.value(), 0, 4096, pool.stagingAddress() + POOL_BYTES / 2);
+                Priority.DEMAND,
+                session.links().getFirst(),
+                home.incarnation.value(),
+                0,
+                4096,
+                pool.stagingAddress() + POOL_BYTES / 2);
     }
 
     /** All exported frames, on every device. */

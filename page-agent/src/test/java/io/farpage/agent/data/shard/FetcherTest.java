@@ -73,10 +73,10 @@ final class FetcherTest extends ShardFixture {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);
         long pool = Home.INCARNATION + 1;
-        int overLink = fetcher.readOverLink(link, pool, 0, PAGE, node.pool.stagingAddress());
+        int overLink = fetcher.readOverLink(Priority.DEMAND, link, pool, 0, PAGE, node.pool.stagingAddress());
         assertEquals(overLink, fetcher.poll());
         assertEquals(FetchStatus.UNREACHABLE, fetcher.status(overLink), "as if the link was down");
-        int waiting = fetcher.read(link, pool, 0, PAGE, node.pool.stagingAddress());
+        int waiting = fetcher.read(Priority.DEMAND, link, pool, 0, PAGE, node.pool.stagingAddress());
         advance(DEADLINE + 1);
         assertEquals(waiting, fetcher.poll());
         assertEquals(FetchStatus.DEADLINE, fetcher.status(waiting), "what is lost, the coordinator says");
@@ -115,7 +115,7 @@ final class FetcherTest extends ShardFixture {
     void shouldParkTransferUntilDeadlineWhenItReachesBeyondGrant() {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);
-        int slot = fetcher.read(link, Home.INCARNATION, Home.BYTES, PAGE, node.pool.stagingAddress());
+        int slot = fetcher.read(Priority.DEMAND, link, Home.INCARNATION, Home.BYTES, PAGE, node.pool.stagingAddress());
         advance(DEADLINE);
         assertFalse(fetcher.hasDone(), "a source that repeats the request at once would do so in every duty cycle");
         advance(1_000_000);
@@ -169,7 +169,7 @@ final class FetcherTest extends ShardFixture {
     }
 
     private int readOverLink() {
-        return fetcher.readOverLink(link, Home.INCARNATION, 0, PAGE, node.pool.stagingAddress());
+        return fetcher.readOverLink(Priority.DEMAND, link, Home.INCARNATION, 0, PAGE, node.pool.stagingAddress());
     }
 
     @Test

@@ -103,7 +103,7 @@ final class GrantedRangesTest extends ShardFixture {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);
         Fetcher pulls = shard.newFetcher(1, DEADLINE, KeyUse.PULL);
-        int slot = pulls.read(link, Home.INCARNATION, 3L * PAGE, PAGE, node.pool.stagingAddress());
+        int slot = pulls.read(Priority.DEMAND, link, Home.INCARNATION, 3L * PAGE, PAGE, node.pool.stagingAddress());
         assertTrue(pulls.hasParked(), "the keys of an attachment are there");
         DeviceGrants pulled =
                 new DeviceGrants(GrantedRanges.NOTHING, home.memory().granted().attachments());

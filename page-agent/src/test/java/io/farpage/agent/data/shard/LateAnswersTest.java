@@ -58,7 +58,7 @@ class LateAnswersTest {
     void shouldKeepLinkWhenCompletionsThatHaveArrivedAreHandledLate() {
         Fetcher wide = shard.newFetcher(ScriptedHome.SPACE, DEADLINE);
         for (int i = 0; i < ScriptedHome.SPACE; i++) {
-            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+            wide.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, 0, PAGE, 0);
         }
         advance(DEADLINE - TimeUnit.MILLISECONDS.toNanos(100));
         home.posted.stream().skip(1).forEach(wrId -> home.answer(wrId, WcStatus.SUCCESS));
@@ -230,7 +230,7 @@ class LateAnswersTest {
     void shouldParkTransferUntilCompletionWhenSendQueueIsFull() {
         Fetcher wide = shard.newFetcher(ScriptedHome.SPACE + 1, DEADLINE);
         for (int i = 0; i <= ScriptedHome.SPACE; i++) {
-            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+            wide.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, 0, PAGE, 0);
         }
         assertTrue(wide.hasParked());
         shard.doWork();
@@ -247,7 +247,7 @@ class LateAnswersTest {
     void shouldNotBeQuiescentWhenBatchOfCompletionsWasFull() {
         Fetcher wide = shard.newFetcher(40, DEADLINE);
         for (int i = 0; i < 33; i++) {
-            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+            wide.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, 0, PAGE, 0);
         }
         shard.doWork();
         home.posted.stream().skip(1).forEach(wrId -> home.answer(wrId, WcStatus.SUCCESS));
@@ -266,12 +266,13 @@ class LateAnswersTest {
 
     @Test
     void shouldPostLastGrantedPageAndParkTransferOneByteBeyondIt() {
-        int last = fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
+        int last = fetcher.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
         shard.doWork();
         assertEquals(2, home.posted.size());
 
-        int beyond = fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE + 1, PAGE, 0);
-        int before = fetcher.read(link, ScriptedHome.INCARNATION, -1, PAGE, 0);
+        int beyond =
+                fetcher.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE + 1, PAGE, 0);
+        int before = fetcher.read(Priority.DEMAND, link, ScriptedHome.INCARNATION, -1, PAGE, 0);
         shard.doWork();
 
         assertEquals(2, home.posted.size());
@@ -319,7 +320,7 @@ class LateAnswersTest {
     }
 
     private int read(long incarnation) {
-        return fetcher.read(link, incarnation, 0, PAGE, 0);
+        return fetcher.read(Priority.DEMAND, link, incarnation, 0, PAGE, 0);
     }
 
     /**

@@ -77,7 +77,12 @@ abstract class ShardFixture {
     /** Begins to read a page of the home into the staging frame of the same number. */
     int read(int page) {
         return fetcher.read(
-                link, Home.INCARNATION, (long) page * PAGE, PAGE, node.pool.stagingAddress() + (long) page * PAGE);
+                Priority.DEMAND,
+                link,
+                Home.INCARNATION,
+                (long) page * PAGE,
+                PAGE,
+                node.pool.stagingAddress() + (long) page * PAGE);
     }
 
     /** Advances the clock in equal steps that count in full, with a duty cycle after each that reads it. */

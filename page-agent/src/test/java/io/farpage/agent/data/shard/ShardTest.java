@@ -60,7 +60,7 @@ final class ShardTest extends ShardFixture {
 
     /** Begins a READ over a link that is down. */
     private void readBriefly(Fetcher brief) {
-        brief.read(link, Home.INCARNATION, 0, PAGE, node.pool.stagingAddress());
+        brief.read(Priority.DEMAND, link, Home.INCARNATION, 0, PAGE, node.pool.stagingAddress());
     }
 
     @Test
@@ -116,7 +116,7 @@ final class ShardTest extends ShardFixture {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);
         int posted = read(0);
-        int parked = fetcher.read(new PeerLink("unknown"), 1, 0, PAGE, node.pool.stagingAddress());
+        int parked = fetcher.read(Priority.DEMAND, new PeerLink("unknown"), 1, 0, PAGE, node.pool.stagingAddress());
         shard.close();
         assertEquals(LinkPhase.DOWN, link.phase());
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {

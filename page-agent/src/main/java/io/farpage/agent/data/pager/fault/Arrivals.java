@@ -191,7 +191,8 @@ public final class Arrivals implements Transfer.Owner {
         if (frame == Staging.NONE) {
             return 0;
         }
-        Transfer fetch = transfers.begin(Transfer.Kind.FETCH, page, run, frame);
+        Transfer.Kind kind = seenAt == Transfer.PREFETCH ? Transfer.Kind.PREFETCH : Transfer.Kind.FETCH;
+        Transfer fetch = transfers.begin(kind, page, run, frame);
         if (fetch == null) {
             staging.free(frame, run);
             return 0;
@@ -212,9 +213,9 @@ public final class Arrivals implements Transfer.Owner {
         transfers.remove(this, first, count);
     }
 
-    /** A thread waits to write to a page that is being fetched. */
-    public void wantForWrite(int page) {
-        transfers.wantForWrite(this, page);
+    /** A thread waits for a page that is being fetched, to write to it or to read it. */
+    public void want(int page, boolean write) {
+        transfers.want(this, page, write);
     }
 
     @Override

@@ -137,9 +137,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
             }
             case PageTable.FETCHING -> {
                 counters.repeated().add(1);
-                if (write) {
-                    arrivals.wantForWrite(page);
-                }
+                arrivals.want(page, write);
             }
             case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> {
                 if (writeProtect) {

@@ -108,7 +108,7 @@ public final class Mirrors {
         if (other < 0 || homes.suspects().tried(fetch.first()) != 0) {
             return 0;
         }
-        if (now - fetch.startedAt() < hedgeNanos || fetch.kind() != Transfer.Kind.FETCH) {
+        if (now - fetch.startedAt() < hedgeNanos || !fetch.isFetch()) {
             return 0;
         }
         from.markSlow();

@@ -48,8 +48,10 @@ public final class Transfer {
 
     /** What a transfer is for, and so which part of the pager completes it. */
     public enum Kind {
-        /** A READ; its {@link Owner} installs the pages. */
+        /** A READ of a page that a thread waits for, and of some behind it; its {@link Owner} installs them. */
         FETCH,
+        /** A READ of pages that none waits for yet. */
+        PREFETCH,
         /** A WRITE of the {@code Evictor}. */
         EVICTION,
         /** A WRITE of the evictor, of pages that are all zeros. */
@@ -128,7 +130,12 @@ public final class Transfer {
     }
 
     public boolean isWrite() {
-        return kind != Kind.FETCH && kind != Kind.COPY_READ;
+        return !isFetch() && kind != Kind.COPY_READ;
+    }
+
+    /** Whether an {@link Owner} installs the pages. */
+    public boolean isFetch() {
+        return kind == Kind.FETCH || kind == Kind.PREFETCH;
     }
 
     public int first() {
@@ -196,6 +203,11 @@ public final class Transfer {
             long bits = until - from == Long.SIZE ? -1L : (1L << (until - from)) - 1;
             removed |= bits << (from - first);
         }
+    }
+
+    /** Whether a page is one of its run. */
+    boolean has(int page) {
+        return page >= first && page < first + count;
     }
 
     /** A thread waits to write to a page. */

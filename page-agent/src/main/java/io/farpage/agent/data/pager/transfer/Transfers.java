@@ -7,6 +7,7 @@ import io.farpage.agent.data.pager.home.RemoteHomes;
 import io.farpage.agent.data.pager.home.WrittenHomes;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.Priority;
 import io.farpage.agent.data.shard.SilenceClock;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +70,7 @@ public final class Transfers {
     @Nullable
     public Transfer begin(Transfer.Kind kind, int page, int pages, int frame) {
         int extent = homes.extent(page);
-        boolean isRead = kind == Transfer.Kind.FETCH;
+        boolean isRead = kind == Transfer.Kind.FETCH || kind == Transfer.Kind.PREFETCH;
         if (homes.isMirrored(extent)) {
             return isRead
                     ? beginRead(kind, extent, homes.reader(extent, page), page, pages, frame)
@@ -84,9 +85,13 @@ public final class Transfers {
         int bytes = pages * staging.pageBytes();
         long address = staging.address(frame);
         int slot = isRead
-                ? fetcher.readOverLink(home.link(), incarnation, offset, bytes, address)
+                ? fetcher.readOverLink(priority(kind), home.link(), incarnation, offset, bytes, address)
                 : fetcher.writeOverLink(home.link(), incarnation, offset, bytes, address);
         return slot == Fetcher.NONE ? null : begun(slot, kind, page, pages, frame, home);
+    }
+
+    private static Priority priority(Transfer.Kind kind) {
+        return kind == Transfer.Kind.FETCH ? Priority.DEMAND : Priority.BULK;
     }
 
     private Transfer begun(int slot, Transfer.Kind kind, int page, int pages, int frame, Home home) {
@@ -108,7 +113,7 @@ public final class Transfers {
         long offset = homes.offset(extent, copy, page);
         int bytes = pages * staging.pageBytes();
         long address = staging.address(frame);
-        int slot = fetcher.readFailingFast(home.link(), incarnation, offset, bytes, address);
+        int slot = fetcher.readFailingFast(priority(kind), home.link(), incarnation, offset, bytes, address);
         if (slot == Fetcher.NONE) {
             return null;
         }
@@ -373,11 +378,14 @@ public final class Transfers {
         }
     }
 
-    /** A thread waits to write to a page that {@code owner} may be fetching. */
-    public void wantForWrite(Transfer.Owner owner, int page) {
+    /** A thread waits for a page that {@code owner} is fetching, and may want to write to it. */
+    public void want(Transfer.Owner owner, int page, boolean write) {
         for (Transfer each : all) {
-            if (owner.equals(each.owner())) {
-                each.wantForWrite(page);
+            if (owner.equals(each.owner()) && each.has(page)) {
+                fetcher.hurry(each.slot());
+                if (write) {
+                    each.wantForWrite(page);
+                }
             }
         }
     }

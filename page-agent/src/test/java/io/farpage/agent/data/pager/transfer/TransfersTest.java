@@ -53,10 +53,10 @@ class TransfersTest {
             Transfer first = fetch(transfers, own, 5, 1);
             Transfer second = fetch(transfers, other, 5, 1);
             other.remove(5, 1);
-            other.wantForWrite(5);
+            other.want(5, true);
             assertFalse(first.isRemoved(0));
             assertTrue(second.isRemoved(0));
-            own.wantForWrite(5);
+            own.want(5, true);
             assertTrue(first.isForWrite());
             assertFalse(second.isForWrite(), "the page was given up before the write");
         }

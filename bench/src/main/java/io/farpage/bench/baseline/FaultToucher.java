@@ -132,6 +132,11 @@ public record FaultToucher(Path program, Children children) {
         public Setting with(Memory other) {
             return new Setting(other, seed, cpu, timeout);
         }
+
+        /** The same on a CPU. */
+        public Setting on(int one) {
+            return new Setting(memory, seed, OptionalInt.of(one), timeout);
+        }
     }
 
     /** Touches the pages, and checks what they hold. */

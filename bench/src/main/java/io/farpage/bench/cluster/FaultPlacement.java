@@ -17,6 +17,16 @@ public record FaultPlacement(int handlerCpu, int homeCpu, int toucherCpu) {
                 : new FaultPlacement(first, first, first);
     }
 
+    /**
+     * The same, with what touches memory on another CPU than the handler, if there are two: two guests keep a handler
+     * busy, and one that is scheduled before them leaves them none of its CPU.
+     */
+    public FaultPlacement withGuestsApart(List<Integer> cpus) {
+        return toucherCpu != handlerCpu || cpus.size() < 2
+                ? this
+                : new FaultPlacement(handlerCpu, homeCpu, cpus.get(1));
+    }
+
     @Override
     public String toString() {
         return "handler cpu " + handlerCpu + ", home cpu " + homeCpu + ", toucher cpu " + toucherCpu;

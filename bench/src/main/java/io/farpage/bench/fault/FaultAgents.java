@@ -159,21 +159,21 @@ final class FaultAgents implements AutoCloseable {
     }
 
     /** One round: a guest comes, touches its memory and goes. */
-    Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
+    Round run(FaultCase.Side side, FaultToucher.Walk walk, int toucherCpu) throws InterruptedException {
         attach(side.space(), socket, side.prefetch(), side.local());
         return switch (side.beside()) {
-            case NOTHING -> touch(side.space(), walk);
+            case NOTHING -> touch(side.space(), walk, toucherCpu);
             case READERS -> {
                 try (Observers _ = Observers.begin(observed)) {
-                    yield touch(side.space(), walk);
+                    yield touch(side.space(), walk, toucherCpu);
                 }
             }
-            case STREAM -> besideStream(() -> touch(side.space(), walk));
+            case STREAM -> besideStream(() -> touch(side.space(), walk, toucherCpu));
         };
     }
 
-    private Round touch(FaultSpace space, FaultToucher.Walk walk) throws InterruptedException {
-        BaselineProcess.Measured measured = toucher.touch(setting, walk);
+    private Round touch(FaultSpace space, FaultToucher.Walk walk, int cpu) throws InterruptedException {
+        BaselineProcess.Measured measured = toucher.touch(setting.on(cpu), walk);
         return new Round(measured, awaitEnd(space));
     }
 
@@ -218,8 +218,10 @@ final class FaultAgents implements AutoCloseable {
      * One round of the toucher with another handler, which listens at the path {@code handler}; both agents are off the
      * CPU meanwhile.
      */
-    BaselineProcess.Measured touchPaused(Path handler, FaultToucher.Walk walk) throws InterruptedException {
-        FaultToucher.Setting there = setting.with(new FaultToucher.Handed(handler, plan.given().backing));
+    BaselineProcess.Measured touchPaused(Path handler, FaultToucher.Walk walk, int toucherCpu)
+            throws InterruptedException {
+        FaultToucher.Setting there = setting.with(new FaultToucher.Handed(handler, plan.given().backing))
+                .on(toucherCpu);
         return agents.whilePaused(() -> toucher.touch(there, walk));
     }
 

@@ -43,14 +43,18 @@ final class FaultBaseline implements BaselineRunner {
         rounds.add(
                 handler.isPresent()
                         ? touch(handler.get(), walk)
-                        : agents.run(scenario.kind().reference(plan), walk)
+                        : agents.run(
+                                        scenario.kind().reference(plan),
+                                        walk,
+                                        scenario.placement().toucherCpu())
                                 .measured()
                                 .round());
     }
 
     private FetchRound touch(FaultHandler c, FaultToucher.Walk walk) throws InterruptedException {
         try {
-            return agents.touchPaused(c.socket(), walk).round();
+            return agents.touchPaused(c.socket(), walk, scenario.placement().toucherCpu())
+                    .round();
         } catch (CommandException e) {
             throw c.lastWords().map(why -> new CommandException(why, e)).orElse(e);
         }

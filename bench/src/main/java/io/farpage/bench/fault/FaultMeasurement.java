@@ -29,12 +29,18 @@ final class FaultMeasurement implements MeasuredWorkload {
 
     /** As a round does it, unrecorded. */
     void warmUp() throws InterruptedException {
-        agents.run(scenario.kind().measured(plan), scenario.walk(plan, plan.rounds()));
+        agents.run(
+                scenario.kind().measured(plan),
+                scenario.walk(plan, plan.rounds()),
+                scenario.placement().toucherCpu());
     }
 
     @Override
     public FetchRound run(int round) throws InterruptedException {
-        FaultAgents.Round done = agents.run(scenario.kind().measured(plan), scenario.walk(plan, round));
+        FaultAgents.Round done = agents.run(
+                scenario.kind().measured(plan),
+                scenario.walk(plan, round),
+                scenario.placement().toucherCpu());
         counted.add(done.agent());
         return done.measured().round();
     }

@@ -82,7 +82,9 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
                     skipped.add(why);
                     continue;
                 }
-                scenarios.add(new FaultScenario(one, idle, FaultPlacement.of(idle, cpus)));
+                FaultPlacement placement = FaultPlacement.of(idle, cpus);
+                scenarios.add(new FaultScenario(
+                        one, idle, one == FaultCase.MIXED ? placement.withGuestsApart(cpus) : placement));
             }
         }
         return scenarios;

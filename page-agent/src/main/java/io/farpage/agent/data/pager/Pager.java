@@ -38,6 +38,7 @@ import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -58,6 +59,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
+
+    /** Pages written home that one duty cycle deals with, and what is left of the run of the last. */
+    private static final int MAX_WRITTEN = 16;
 
     private final PagerContext context;
     private final AddressSpace memory;
@@ -96,6 +100,12 @@ public final class Pager implements DutyCycle {
      */
     private boolean quiet;
 
+    /** Whether {@link #doUrgentWork} has done its part of this duty cycle. */
+    private boolean isUrgentDone;
+
+    /** WRITEs that have completed and were not dealt with. */
+    private final ArrayDeque<Transfer> written;
+
     private volatile boolean spinning;
 
     /**
@@ -113,6 +123,7 @@ public final class Pager implements DutyCycle {
         homes = context.homes();
         transfers = context.transfers();
         mirrors = new Mirrors(context);
+        written = new ArrayDeque<>(transfers.capacity());
         GuestLayout layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = context.newTable(guest.written());
         memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
@@ -386,6 +397,7 @@ public final class Pager implements DutyCycle {
                 && (spinning
                         || isBehind()
                         || arrivals.isWaiting()
+                        || !written.isEmpty()
                         || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
@@ -413,8 +425,46 @@ public final class Pager implements DutyCycle {
     }
 
     @Override
+    public int doUrgentWork() {
+        if (done || broken != null || isBehind()) {
+            return 0;
+        }
+        isUrgentDone = true;
+        return serveFaults();
+    }
+
+    /**
+     * Installs pages that have arrived, reads messages, and requests the pages that threads wait for. Sets
+     * {@link #quiet}.
+     */
+    private int serveFaults() {
+        homes.refresh();
+        context.staging().divide();
+        if (!table.partialRemovals().isEmpty()) {
+            table.partialRemovals().expire(context.clock().getAsLong());
+        }
+        if (ending.hasBegun()) {
+            arrivals.end();
+            repair.end();
+        }
+        // Before homes are judged: what has completed is not under way.
+        int work = handleCompletions();
+        int judged = homes.isMirrored() || mirrors.isUnsettled() ? mirrors.doWork() : 0;
+        work += judged + arrivals.install();
+        if (!memory.isGone() && readsMessages(work)) {
+            work += readMessages();
+            emptied = work > 0 && messages.isDrained();
+        } else {
+            // No message was read: the shard may sleep before the next duty cycle, and the descriptor wakes it.
+            emptied = false;
+        }
+        int retried = isBehind() ? 0 : faults.serveQueue();
+        quiet = judged == 0 && retried == 0 && faults.queue().isEmpty();
+        return work + retried;
+    }
+
+    @Override
     public int doWork() {
-        quiet = false;
         if (done) {
             return 0;
         }
@@ -428,37 +478,18 @@ public final class Pager implements DutyCycle {
                 return work;
             }
         }
-        homes.refresh();
-        context.staging().divide();
-        if (!table.partialRemovals().isEmpty()) {
-            table.partialRemovals().expire(context.clock().getAsLong());
-        }
-        if (ending.hasBegun()) {
-            arrivals.end();
-            repair.end();
-        }
-        // Before homes are judged: what has completed is not under way.
-        int brought = handleCompletions();
-        work += brought;
-        if (homes.isMirrored() || mirrors.isUnsettled()) {
-            work += mirrors.doWork() + (freeze != null && freeze.isSaved() ? 0 : repair.doWork());
-        }
-        int arrived = arrivals.install();
-        work += arrived;
-        brought += arrived;
-        if (!memory.isGone() && readsMessages(work)) {
-            int messagesRead = readMessages();
-            work += messagesRead;
-            brought += messagesRead;
-            emptied = work > 0 && messages.isDrained();
-        } else {
-            // No message was read: the shard may sleep before the next duty cycle, and the descriptor wakes it.
-            emptied = false;
-        }
+        work += isUrgentDone ? 0 : serveFaults();
+        isUrgentDone = false;
+        boolean isQuiet = quiet;
+        quiet = false;
         if (isBehind()) {
             return work;
         }
-        work += faults.serveQueue();
+        int served = work;
+        work += handleWritten();
+        if ((homes.isMirrored() || mirrors.isUnsettled()) && (freeze == null || !freeze.isSaved())) {
+            work += repair.doWork();
+        }
         if (!children.isEmpty()) {
             work += children.doWork();
             if (isBehind()) {
@@ -496,7 +527,7 @@ public final class Pager implements DutyCycle {
         if (resident > peakResident) {
             peakResident = resident;
         }
-        quiet = work == brought && faults.queue().isEmpty();
+        quiet = isQuiet && work == served;
         return work;
     }
 
@@ -525,6 +556,7 @@ public final class Pager implements DutyCycle {
                         + " a page that is not resident, and what it has changed is lost when its VMM ends",
                 context.space(),
                 cause.toString());
+        written.clear();
         broken = new BrokenPager(memory, "its pager threw " + cause);
         return true;
     }
@@ -574,13 +606,28 @@ public final class Pager implements DutyCycle {
         int work = 0;
         for (Transfer transfer = transfers.poll(); transfer != null; transfer = transfers.poll()) {
             work++;
-            FetchStatus status = transfers.status(transfer);
             Transfer.Owner owner = transfer.owner();
             if (owner != null) {
-                owner.completed(transfer, status);
+                owner.completed(transfer, transfers.status(transfer));
             } else if (transfer.kind() == Transfer.Kind.COPY_READ || transfer.kind() == Transfer.Kind.COPY_WRITE) {
-                repair.completed(transfer, status);
-            } else if (freeze != null && isOfSnapshot(transfer)) {
+                repair.completed(transfer, transfers.status(transfer));
+            } else {
+                written.add(transfer);
+            }
+        }
+        return work;
+    }
+
+    /** Deals with pages that were written home: some in a duty cycle, since punching them out takes long. */
+    private int handleWritten() {
+        int work = 0;
+        int pages = 0;
+        while (!written.isEmpty() && (pages < MAX_WRITTEN || ending.hasBegun())) {
+            Transfer transfer = written.remove();
+            work++;
+            pages += transfer.count();
+            FetchStatus status = transfers.status(transfer);
+            if (freeze != null && isOfSnapshot(transfer)) {
                 freeze.written(transfer, status);
             } else if (ending.hasBegun() && flush != null) {
                 flush.written(transfer, status);

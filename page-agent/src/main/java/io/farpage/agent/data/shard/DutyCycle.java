@@ -7,7 +7,17 @@ package io.farpage.agent.data.shard;
 @FunctionalInterface
 public interface DutyCycle {
     /**
-     * Does the work that is due, without waiting.
+     * Does the part of the work that threads wait for, without waiting. A shard does this part of all sources, and posts
+     * what it has requested, before it calls {@link #doWork()} of any, which does it if this was not called.
+     *
+     * @return the amount of work, as of {@link #doWork()}
+     */
+    default int doUrgentWork() {
+        return 0;
+    }
+
+    /**
+     * Does the work that is due, without waiting. The shorter it takes, the shorter faults of other guests wait.
      *
      * @return the amount of work, 0 if there was none; decides whether the shard may idle
      */

@@ -42,7 +42,7 @@ public final class Shard {
     private final Fetchers fetchers = new Fetchers();
     private final List<Rail> devices;
     private final Links links;
-    private final Sources sources = new Sources();
+    private final Sources sources;
     private int cyclesUntilClockRead;
     private boolean polledAll;
     private int maxPolls;
@@ -62,6 +62,7 @@ public final class Shard {
         this.clock = clock;
         this.noticed = noticed;
         silence = new SilenceClock(clock);
+        sources = new Sources(clock);
         this.links = new Links(headerFrames, fetchers, silence::read, this::put);
         this.lastHousekeeping = silence.now();
         this.maxPolls = maxPolls();
@@ -164,8 +165,8 @@ public final class Shard {
     }
 
     /**
-     * A duty cycle: completions, commands, sources, doorbells, and from time to time deadlines. Returns the amount of
-     * work. Completions come first, so that the requests they cause are posted in the same duty cycle, and none is
+     * A duty cycle: completions, commands, what threads wait for and its doorbells, the other work of sources and its
+     * doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so that the requests they cause are posted in the same duty cycle, and none is
      * polled for that was just posted. A duty cycle that judges deadlines first handles all completions that have
      * arrived.
      *
@@ -189,6 +190,8 @@ public final class Shard {
             work += pollCompletions(0);
         }
         work += runCommands();
+        work += sources.doUrgentWork();
+        work += links.post();
         work += sources.doWork();
         work += links.post();
         if (judges) {

@@ -3,6 +3,8 @@ package io.farpage.agent.data.shard;
 import io.farpage.linux.PollSet;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -13,7 +15,18 @@ import org.slf4j.LoggerFactory;
 final class Sources {
     private static final Logger log = LoggerFactory.getLogger(Sources.class);
 
+    /** Other guests' faults wait for so long, and for one cycle more, before they are looked for again. */
+    private static final long BUDGET_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+
     private final List<DutyCycle> cycles = new ArrayList<>();
+    private final LongSupplier clock;
+    /** Where the next call of {@link #doWork} begins. */
+    private int next;
+
+    /** @param clock monotonic nanoseconds */
+    Sources(LongSupplier clock) {
+        this.clock = clock;
+    }
 
     /** Adds a source, before those that are in the background if it is not. */
     void add(DutyCycle cycle) {
@@ -32,22 +45,51 @@ final class Sources {
         return cycles.isEmpty();
     }
 
-    /** Runs a duty cycle of each. Returns the amount of work. */
-    int doWork() {
+    /** Does the urgent part of the work of each. Returns the amount of work. */
+    int doUrgentWork() {
         int work = 0;
         for (int i = 0; i < cycles.size(); i++) {
             DutyCycle cycle = cycles.get(i);
             try {
-                work += cycle.doWork();
+                work += cycle.doUrgentWork();
             } catch (RuntimeException | Error e) {
-                // A source may have removed itself, so the index is no longer valid.
-                if (!outlives(cycle, e)) {
-                    cycles.remove(cycle);
-                }
+                failed(cycle, e);
                 return work + 1;
             }
         }
         return work;
+    }
+
+    /**
+     * Runs a duty cycle of each in turn, those in the background last. Once the budget is used up, the others wait for
+     * the next call. Returns the amount of work.
+     */
+    int doWork() {
+        int work = 0;
+        long start = cycles.size() > 1 ? clock.getAsLong() : 0;
+        int from = next < cycles.size() ? next : 0;
+        next = 0;
+        for (int i = from; i < cycles.size(); i++) {
+            DutyCycle cycle = cycles.get(i);
+            try {
+                work += cycle.doWork();
+            } catch (RuntimeException | Error e) {
+                failed(cycle, e);
+                return work + 1;
+            }
+            if (i + 1 < cycles.size() && work > 0 && clock.getAsLong() - start >= BUDGET_NANOS) {
+                next = i + 1;
+                return work;
+            }
+        }
+        return from > 0 ? work + 1 : work;
+    }
+
+    /** A source has thrown. It may have removed itself, so no index of one is valid any longer. */
+    private void failed(DutyCycle cycle, Throwable cause) {
+        if (!outlives(cycle, cause)) {
+            cycles.remove(cycle);
+        }
     }
 
     /**

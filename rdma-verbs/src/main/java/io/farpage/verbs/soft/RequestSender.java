@@ -83,15 +83,15 @@ final class RequestSender {
                 blocked = true;
                 break;
             }
-            blocked = false;
             if (result < 0) {
+                blocked = false;
                 broken = result != -Errno.EINTR;
                 break;
             }
             progressed = true;
-            boolean all = result == out.bytes();
+            blocked = result < out.bytes();
             advance(result);
-            if (!all) {
+            if (blocked) {
                 break;
             }
         }

@@ -416,7 +416,7 @@ public final class Pager implements DutyCycle {
 
     @Override
     public boolean isQuiescent() {
-        return done || (quiet && broken == null && !needsPolling());
+        return done || (quiet && !isUrgentDone && broken == null && !needsPolling());
     }
 
     @Override

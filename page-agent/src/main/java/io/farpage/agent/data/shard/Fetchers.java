@@ -8,6 +8,8 @@ import java.util.function.IntFunction;
 final class Fetchers {
     /** By index. The array is replaced when one is added, so that no thread takes a lock. */
     private final AtomicReference<Fetcher[]> all = new AtomicReference<>(new Fetcher[0]);
+    /** Whose parked transfers are posted first the next time. The shard's thread only. */
+    private int first;
 
     /** @param made makes the fetcher of an index; called again if another thread has added one meanwhile */
     Fetcher add(IntFunction<Fetcher> made) {
@@ -64,9 +66,13 @@ final class Fetchers {
         return false;
     }
 
-    /** Posts parked transfers, as far as possible. */
+    /** Posts parked transfers, as far as possible. Each time, those of another fetcher come first. */
     void retryParked() {
-        for (Fetcher each : all.get()) {
+        Fetcher[] fetchers = all.get();
+        int begin = first;
+        first = begin + 1 < fetchers.length ? begin + 1 : 0;
+        for (int i = 0; i < fetchers.length; i++) {
+            Fetcher each = fetchers[begin + i < fetchers.length ? begin + i : begin + i - fetchers.length];
             if (each.hasParked()) {
                 each.retryParked();
             }

@@ -21,9 +21,10 @@ public final class PeerLink {
      * Bytes of bulk under way at once, and what one more transfer has. More than the bandwidth of a link times its
      * round trip: 100 Gbit/s times 20 us, 25 Gbit/s times 80 us.
      */
-    static final int BULK_WINDOW = 256 * 1024;
+    public static final int BULK_WINDOW = 256 * 1024;
 
     private final String peer;
+    private final long bulkWindow;
 
     private volatile LinkPhase phase = LinkPhase.DOWN;
     private volatile String lastFailure = "";
@@ -51,7 +52,17 @@ public final class PeerLink {
 
     /** @param peer node id */
     public PeerLink(String peer) {
+        this(peer, BULK_WINDOW);
+    }
+
+    /**
+     * As {@link #PeerLink(String)}.
+     *
+     * @param bulkWindow bytes, see {@link #BULK_WINDOW}
+     */
+    public PeerLink(String peer, long bulkWindow) {
         this.peer = peer;
+        this.bulkWindow = bulkWindow;
     }
 
     /** Node id of the peer. */
@@ -269,7 +280,7 @@ public final class PeerLink {
 
     /** Whether another transfer of {@link Priority#BULK} may be posted. */
     boolean hasRoomForBulk() {
-        return bulk < BULK_WINDOW;
+        return bulk < bulkWindow;
     }
 
     /** A transfer was added, {@code bytes} of it bulk. */

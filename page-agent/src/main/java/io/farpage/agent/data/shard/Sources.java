@@ -22,6 +22,8 @@ final class Sources {
     private final LongSupplier clock;
     /** Where the next call of {@link #doWork} begins. */
     private int next;
+    /** Whether the latest call of {@link #doWork} has reached the last one. */
+    private boolean isRoundOver;
 
     /** @param clock monotonic nanoseconds */
     Sources(LongSupplier clock) {
@@ -69,6 +71,7 @@ final class Sources {
         long start = cycles.size() > 1 ? clock.getAsLong() : 0;
         int from = next < cycles.size() ? next : 0;
         next = 0;
+        isRoundOver = false;
         for (int i = from; i < cycles.size(); i++) {
             DutyCycle cycle = cycles.get(i);
             try {
@@ -82,6 +85,7 @@ final class Sources {
                 return work;
             }
         }
+        isRoundOver = true;
         return from > 0 ? work + 1 : work;
     }
 
@@ -117,6 +121,9 @@ final class Sources {
 
     /** Whether none has work that no event announces. */
     boolean areQuiescent() {
+        if (!isRoundOver) {
+            return false;
+        }
         for (int i = 0; i < cycles.size(); i++) {
             if (!cycles.get(i).isQuiescent()) {
                 return false;

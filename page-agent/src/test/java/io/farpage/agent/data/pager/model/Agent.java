@@ -19,6 +19,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.IntSupplier;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -171,7 +172,7 @@ final class Agent {
                 end -> ended = end);
         begun.resize(limit);
         world.invariants().limit(limit);
-        cycle = () -> watched(begun);
+        cycle = new Watched(begun);
         shard.submit(new ShardCommand.AddCycle(cycle));
         pager = begun;
     }
@@ -214,10 +215,31 @@ final class Agent {
         rethrow();
     }
 
-    /** A duty cycle of the pager. The test, and not the shard, handles what it throws, such as a failed invariant. */
-    private int watched(Pager of) {
+    /** The duty cycles of a pager. The test, and not the shard, handles what it throws, such as a failed invariant. */
+    private final class Watched implements DutyCycle {
+        private final Pager of;
+
+        Watched(Pager of) {
+            this.of = of;
+        }
+
+        @Override
+        public int doUrgentWork() {
+            return watched(of::doUrgentWork);
+        }
+
+        @Override
+        public int doWork() {
+            return watched(of::doWork);
+        }
+    }
+
+    private int watched(IntSupplier part) {
+        if (isKilled) {
+            return 0;
+        }
         try {
-            return of.doWork();
+            return part.getAsInt();
         } catch (AgentKilled e) {
             // Nothing that it has prepared is posted.
             world.fabric.homes().forEach(home -> home.succeed());

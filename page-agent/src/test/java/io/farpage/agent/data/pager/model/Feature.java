@@ -48,5 +48,7 @@ enum Feature {
      */
     CLONE,
     /** Snapshots are made of the guest while it runs. */
-    SNAPSHOT
+    SNAPSHOT,
+    /** One page at a time is prefetched from a home, written back to it or copied. */
+    NARROW
 }

@@ -97,6 +97,7 @@ record Setup(
             if (!features.contains(Feature.PRIVATE) && !features.contains(Feature.SEALED)) {
                 oneIn(4, Feature.SNAPSHOT, random, features);
             }
+            oneIn(4, Feature.NARROW, random, features);
         }
         return random(random, features);
     }

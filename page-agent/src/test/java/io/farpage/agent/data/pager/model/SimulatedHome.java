@@ -39,6 +39,7 @@ final class SimulatedHome {
     private SimulatedPull pull = SimulatedPull.none();
     private long answers;
     private long quietSince;
+    private final long bulkWindow;
 
     /**
      * @param number counted from 0
@@ -48,7 +49,8 @@ final class SimulatedHome {
     SimulatedHome(int number, int first, int end, Setup setup) {
         String name = name(number);
         network = new SimulatedNetwork(name, setup.pages(), setup.pageBytes());
-        link = new PeerLink(name);
+        bulkWindow = setup.has(Feature.NARROW) ? 1 : PeerLink.BULK_WINDOW;
+        link = new PeerLink(name, bulkWindow);
         this.first = first;
         this.end = end;
     }
@@ -125,7 +127,7 @@ final class SimulatedHome {
             queuePair = null;
         }
         network.forget();
-        link = new PeerLink(link.peer());
+        link = new PeerLink(link.peer(), bulkWindow);
     }
 
     /** The link breaks. */

@@ -146,7 +146,7 @@ class BrokenPagerTest {
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
         assertEquals(List.of("copy writable 0", "copy writable 1*3"), kernel.calls);
-        assertEquals(FRAMES - 1, ModelPool.freePages(setup), "the page of the child's is given back next");
+        assertEquals(FRAMES - 1, ModelPool.freePages(setup), "a frame that the home may write to stays");
         expectEndWithAllFramesFree();
     }
 
@@ -158,7 +158,7 @@ class BrokenPagerTest {
             throw new IllegalStateException("for a test");
         };
         shard.doWork();
-        assertEquals(FRAMES - 1, ModelPool.freePages(setup), "the page of the child's is given back next");
+        assertEquals(FRAMES - 1, ModelPool.freePages(setup), "a frame that the home may write to stays");
         expectEndWithAllFramesFree();
     }
 

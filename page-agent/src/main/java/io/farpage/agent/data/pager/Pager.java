@@ -465,6 +465,8 @@ public final class Pager implements DutyCycle {
 
     @Override
     public int doWork() {
+        boolean isServed = isUrgentDone;
+        isUrgentDone = false;
         if (done) {
             return 0;
         }
@@ -478,8 +480,7 @@ public final class Pager implements DutyCycle {
                 return work;
             }
         }
-        work += isUrgentDone ? 0 : serveFaults();
-        isUrgentDone = false;
+        work += isServed ? 0 : serveFaults();
         boolean isQuiet = quiet;
         quiet = false;
         if (isBehind()) {

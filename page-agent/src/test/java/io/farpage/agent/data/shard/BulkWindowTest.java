@@ -31,11 +31,7 @@ class BulkWindowTest {
         shard.submit(new ShardCommand.Install(
                 link,
                 new Connection(
-                        home.queuePair(),
-                        shard.devices().getFirst(),
-                        ScriptedHome.INCARNATION,
-                        home.memory(),
-                        1)));
+                        home.queuePair(), shard.devices().getFirst(), ScriptedHome.INCARNATION, home.memory(), 1)));
         shard.doWork();
         home.answerHeader(home.posted.getLast());
         shard.doWork();
@@ -152,8 +148,7 @@ class BulkWindowTest {
 
     @Test
     void shouldEndWaitingTransferWhenItsLinkFails() {
-        fetcher.readFailingFast(
-                Priority.BULK, link, ScriptedHome.INCARNATION, 0, PeerLink.BULK_WINDOW, 0);
+        fetcher.readFailingFast(Priority.BULK, link, ScriptedHome.INCARNATION, 0, PeerLink.BULK_WINDOW, 0);
         int waiting = fetcher.readFailingFast(Priority.BULK, link, ScriptedHome.INCARNATION, 0, RUN, 0);
         shard.doWork();
         shard.failLink(link, "for a test");

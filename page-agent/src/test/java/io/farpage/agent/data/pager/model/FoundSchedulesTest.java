@@ -76,11 +76,9 @@ final class FoundSchedulesTest {
     @Test
     void shouldKeepWhatTheGuestStoresBesideAFrozenPage() {
         Replay.run(
-                new Setup(34, 0, 5, 22, 4, 2, 16).with(Feature.MIRRORED, Feature.SNAPSHOT),
+                new Setup(4, 0, 2, 4, 4, 1, 6).with(Feature.SNAPSHOT),
                 World.LONG_NANOS,
-                Step.parse("w2/17 . B3/13 . . . . . w0/5 w1/25 g3 D4/15 . . . . g3 g4 . g . . z0/21 w3/7 g1 . w1/13 g4"
-                        + " g4 w4/14 g2 b2/29 . . . g2 . g3 . . . . g z0/23 w3/23 F . . . . . . . . . . . . g1 g4 . ."
-                        + " . . . . . g1 w1/17"));
+                Step.parse("w0/3 . r1 . . . . g1 w1/1 g . . . g1 F . . i I . . w0/1 . . . z1/2 . . . . . g w0/3"));
     }
 
     /** A device wrote to a frozen page after that had been copied. */
@@ -126,7 +124,7 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(8, 0, 3, 7, 4, 5, 16).with(Feature.CLONE, Feature.SNAPSHOT),
                 World.SHORT_NANOS,
-                Step.parse("D2/7 . w0/5 . S g2 g2 F v3 . g2 . . B2/4 r1/6 . . g2 g2 b2/6 . . . . . g1 . g . g2 . t7 ."
+                Step.parse("D2/7 . w0/5 . S g2 g2 F . v3 . g2 . . B2/4 r1/6 . . g2 g2 b2/6 . . . . . g1 . g . g2 . t7 ."
                         + " g2 . g1 . . . V . . . . g w0/7 . . g U F"));
     }
 
@@ -179,12 +177,7 @@ final class FoundSchedulesTest {
      */
     @Test
     void shouldWakeThreadsWhenFetchedPageIsGivenUp() {
-        Replay.run(
-                new Setup(8, 1, 3, 2, 1, 4, 9),
-                World.LONG_NANOS,
-                Step.parse(
-                        "w0/4 . r1/6 . . . . . . . . . g g1 w2/3 . . . . . . . . . . . . . g2 . g . g1 c . . . . . g ."
-                                + " r0/3 . . . . . . . b2/3"));
+        Replay.run(new Setup(7, 0, 3, 1, 1, 1, 12), World.SHORT_NANOS, Step.parse("| w1/1 . . D2/1"));
     }
 
     /** A run that was larger than the free staging memory was retried at the same size. */
@@ -409,7 +402,7 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(3, 1, 3, 1, 1, 1, 10),
                 World.LONG_NANOS,
-                Step.parse("| D1/1 r0/2 . . . . . . g1 w2 . . c . . g2 d2/2 i I . . . g g2 q"));
+                Step.parse("| D1/1 r0/2 . . . . . . g1 w2 . . c . . g2 . d2/2 i I . . . g g2 q"));
     }
 
     /**

@@ -181,7 +181,7 @@ final class FaultAgents implements AutoCloseable {
         Round run() throws InterruptedException;
     }
 
-    /** A round while a second guest writes its pages in their order, a quarter of which may be resident. */
+    /** A round while a second guest writes its pages in their order. A quarter of them may be resident. */
     private Round besideStream(Rounds round) throws InterruptedException {
         Path other = socket.resolveSibling("stream-" + idle + ".sock");
         attach(FaultSpace.STREAM, other, plan.given().prefetch, OptionalLong.of(plan.given().pages / 4));

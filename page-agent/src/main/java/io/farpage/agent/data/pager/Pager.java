@@ -534,7 +534,7 @@ public final class Pager implements DutyCycle {
 
     /**
      * Whether messages are read in this duty cycle. A guest that has one fault at a time has no other when its page has
-     * been installed: the descriptor tells of the next one.
+     * been installed: the descriptor announces the next one.
      */
     private boolean readsMessages(int work) {
         return spinning || (work > 0 ? transfers.inUse() > 0 || !messages.wasSingle() : !emptied);

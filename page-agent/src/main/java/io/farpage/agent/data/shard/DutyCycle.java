@@ -7,8 +7,8 @@ package io.farpage.agent.data.shard;
 @FunctionalInterface
 public interface DutyCycle {
     /**
-     * Does the part of the work that threads wait for, without waiting. A shard does this part of all sources, and posts
-     * what it has requested, before it calls {@link #doWork()} of any, which does it if this was not called.
+     * Does the part of the work that threads wait for, without waiting. A shard does this part of all sources, and
+     * posts what it has requested, before it calls {@link #doWork()} of any. That does it if this was not called.
      *
      * @return the amount of work, as of {@link #doWork()}
      */

@@ -166,9 +166,9 @@ public final class Shard {
 
     /**
      * A duty cycle: completions, commands, what threads wait for and its doorbells, the other work of sources and its
-     * doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so that the requests they cause are posted in the same duty cycle, and none is
-     * polled for that was just posted. A duty cycle that judges deadlines first handles all completions that have
-     * arrived.
+     * doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so that the
+     * requests they cause are posted in the same duty cycle, and none is polled for that was just posted. A duty cycle
+     * that judges deadlines first handles all completions that have arrived.
      *
      * @param spins whether to poll repeatedly for completions while transfers are under way, since these are what the
      *     thread waits for

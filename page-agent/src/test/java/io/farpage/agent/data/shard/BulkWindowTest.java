@@ -95,7 +95,7 @@ class BulkWindowTest {
         home.answer(home.posted.get(1), WcStatus.SUCCESS);
         shard.doWork();
         assertEquals(waiting, fetcher.poll());
-        assertFalse(link.hasRoomForBulk(), "it was no bulk when it completed");
+        assertFalse(link.hasRoomForBulk(), "it counted as demand when it completed");
     }
 
     @Test

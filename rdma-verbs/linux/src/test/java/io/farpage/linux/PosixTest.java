@@ -10,6 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class PosixTest {
@@ -101,6 +102,25 @@ final class PosixTest {
             assertTrue(event.drain(errno));
             assertFalse(event.drain(errno));
             assertEquals(0, set.await(0));
+        }
+    }
+
+    @Test
+    void shouldKeepDescriptorsWhenThereAreMoreThanExpected() {
+        try (EventFd first = new EventFd();
+                EventFd second = new EventFd();
+                EventFd third = new EventFd()) {
+            PollSet set = new PollSet(0);
+            for (EventFd each : List.of(first, second, third)) {
+                assertEquals(set.size(), set.add(each.fd(), PollSet.POLLIN));
+            }
+            third.signal(errno);
+            assertEquals(1, set.await(1_000_000_000));
+            assertEquals(0, set.ready(0));
+            assertEquals(PollSet.POLLIN, set.ready(2));
+            first.signal(errno);
+            assertEquals(2, set.await(1_000_000_000));
+            assertEquals(PollSet.POLLIN, set.ready(0));
         }
     }
 

@@ -124,6 +124,16 @@ final class FaultCommandTest {
     }
 
     @Test
+    @Tag("long")
+    void shouldCompareAGuestBesideAnotherWithTheGuestAlone() throws Exception {
+        JsonNode json = report(List.of("--case", "mixed"));
+        assertEquals("farpage-alone", json.at("/baseline/name").asString());
+        assertEquals(0, json.get("mismatches").asLong());
+        assertEquals(RECORDED, json.get("count").asLong());
+        assertEquals(ROUNDS * PAGES, json.get("faults").asLong(), "the other guest's faults do not count");
+    }
+
+    @Test
     void shouldResolveFaultsOfAnonymousMemoryWithoutTheBaseline() throws Exception {
         JsonNode json = report(List.of("--case", "random", "--backing", "anonymous", "--no-baseline"));
         assertEquals(0, json.get("mismatches").asLong());

@@ -57,13 +57,15 @@ final class MemoryOwners {
      * A process besides the VMM that maps the file without a userfaultfd, such as a vhost-user back end. Pages that are
      * not resident are zeros for such a process, and its first access puts these zeros into the file. A child that the
      * agent serves inherits the registration.
+     *
+     * @param owners what {@link #find} has found
      */
-    OptionalInt findUnserved(int vmm) {
-        Set<Integer> owners = find();
-        owners.remove(vmm);
-        owners.remove(agent);
-        judged.keySet().retainAll(owners);
-        for (int pid : owners) {
+    OptionalInt unserved(Set<Integer> owners, int vmm) {
+        Set<Integer> others = new TreeSet<>(owners);
+        others.remove(vmm);
+        others.remove(agent);
+        judged.keySet().retainAll(others);
+        for (int pid : others) {
             if (!judged.computeIfAbsent(pid, this::isServed)) {
                 return OptionalInt.of(pid);
             }
@@ -104,16 +106,13 @@ final class MemoryOwners {
         return !isUsed;
     }
 
+    /** In one string, since a handoff waits for this, and most processes have hundreds of lines without the mark. */
     private boolean maps(Path process) {
-        try (BufferedReader lines = Files.newBufferedReader(process.resolve("maps"), StandardCharsets.ISO_8859_1)) {
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.contains(mark)) {
-                    return true;
-                }
-            }
+        try {
+            return Files.readString(process.resolve("maps"), StandardCharsets.ISO_8859_1)
+                    .contains(mark);
         } catch (IOException e) {
             return false; // the process has ended, or this user may not inspect it
         }
-        return false;
     }
 }

@@ -20,19 +20,33 @@ final class PinInspector implements AutoCloseable {
     private Optional<Finding> unreadable = Optional.empty();
     private Optional<Finding> unserved = Optional.empty();
 
-    /** @param vmm the process at the other end of the handoff's connection; 0 if the kernel does not say */
+    /**
+     * Looks for processes that map the memory, also for those that are not served.
+     *
+     * @param vmm the process at the other end of the handoff's connection; 0 if the kernel does not say
+     */
     PinInspector(int vmm, MemoryOwners owners) {
         this.vmm = vmm;
         this.owners = owners;
-        find();
+        Set<Integer> found = owners.find();
+        open(found);
+        judge(found);
     }
 
     /**
      * Looks for processes that map the memory and are not served. Reads the mappings of all processes: not for often.
-     * Returns what was found.
      */
-    Optional<String> lookForOthers() {
-        OptionalInt other = vmm > 0 ? owners.findUnserved(vmm) : OptionalInt.empty();
+    void lookForOthers() {
+        judge(owners.find());
+    }
+
+    /** Which process maps the memory and is not served; empty if none was found. */
+    Optional<String> unserved() {
+        return unserved.map(Finding::detail);
+    }
+
+    private void judge(Set<Integer> found) {
+        OptionalInt other = vmm > 0 ? owners.unserved(found, vmm) : OptionalInt.empty();
         unserved = other.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Finding(
@@ -40,11 +54,10 @@ final class PinInspector implements AutoCloseable {
                         "process " + other.getAsInt() + " maps the memory besides its VMM, process " + vmm
                                 + ", and is not served: pages that are not resident read there as zeros, which the"
                                 + " guest may find then; use no vhost-user device and no virtiofsd"));
-        return unserved.map(Finding::detail);
     }
 
-    private void find() {
-        Set<Integer> wanted = new TreeSet<>(owners.find());
+    private void open(Set<Integer> found) {
+        Set<Integer> wanted = new TreeSet<>(found);
         if (vmm > 0) {
             wanted.add(vmm);
         }
@@ -71,7 +84,7 @@ final class PinInspector implements AutoCloseable {
         Finding found = scanKnown(inspection);
         if (found.kind() == Kind.GONE) {
             // A child process may map the memory now.
-            find();
+            open(owners.find());
             found = scanKnown(inspection);
         }
         return found.isClearOrBusy() ? unserved.or(() -> unreadable).orElse(found) : found;

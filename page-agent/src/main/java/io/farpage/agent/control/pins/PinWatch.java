@@ -87,8 +87,9 @@ public final class PinWatch implements Pins, AutoCloseable {
      * @throws IOException if the file cannot be inspected
      */
     public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
+        long begin = System.nanoTime();
         PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
-        watch.lookForOthers();
+        watch.lookedForOthers(begin);
         watch.inspectNow();
         watch.thread.start();
         return watch;
@@ -183,7 +184,12 @@ public final class PinWatch implements Pins, AutoCloseable {
 
     private void lookForOthers() {
         long begin = System.nanoTime();
-        unserved = inspector.lookForOthers();
+        inspector.lookForOthers();
+        lookedForOthers(begin);
+    }
+
+    private void lookedForOthers(long begin) {
+        unserved = inspector.unserved();
         long end = System.nanoTime();
         othersDueNanos = end + Math.max(OTHERS_NANOS, OTHERS_SHARE * (end - begin));
     }

@@ -50,14 +50,14 @@ final class MemoryOwnersTest {
     @Test
     void shouldFindProcessThatMapsTheMemoryWithoutBeingServed() throws IOException {
         MemoryOwners owners = new MemoryOwners(file.fd(), 0);
-        assertEquals(OptionalInt.empty(), owners.findUnserved(vmmPid()));
+        assertEquals(OptionalInt.empty(), unserved(owners, vmmPid()));
         try (Arena mapping = Arena.ofConfined()) {
             map(mapping);
-            assertEquals(OptionalInt.of(self), owners.findUnserved(vmmPid()));
-            assertEquals(OptionalInt.empty(), owners.findUnserved(self), "the VMM itself");
-            assertEquals(OptionalInt.empty(), new MemoryOwners(file.fd(), self).findUnserved(vmmPid()), "the agent");
+            assertEquals(OptionalInt.of(self), unserved(owners, vmmPid()));
+            assertEquals(OptionalInt.empty(), unserved(owners, self), "the VMM itself");
+            assertEquals(OptionalInt.empty(), unserved(new MemoryOwners(file.fd(), self), vmmPid()), "the agent");
         }
-        assertEquals(OptionalInt.empty(), owners.findUnserved(vmmPid()));
+        assertEquals(OptionalInt.empty(), unserved(owners, vmmPid()));
     }
 
     @Test
@@ -65,14 +65,27 @@ final class MemoryOwnersTest {
         try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), 0))) {
             try (Arena mapping = Arena.ofConfined()) {
                 map(mapping);
-                assertTrue(inspector.lookForOthers().isPresent());
+                inspector.lookForOthers();
+                assertTrue(inspector.unserved().isPresent());
                 Finding found = inspector.scan(1);
                 assertEquals(Kind.UNSERVED, found.kind());
                 assertTrue(found.mayPin());
                 assertTrue(found.detail().contains("process " + self + " maps the memory"), found::toString);
             }
-            assertTrue(inspector.lookForOthers().isEmpty());
+            inspector.lookForOthers();
+            assertTrue(inspector.unserved().isEmpty());
             assertTrue(inspector.scan(2).isClear());
+        }
+    }
+
+    /** One search for the owners of the memory answers both questions of a handoff. */
+    @Test
+    void shouldKnowUnservedProcessOnceInspectionBegins() throws IOException {
+        try (Arena mapping = Arena.ofConfined()) {
+            map(mapping);
+            try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), 0))) {
+                assertTrue(inspector.unserved().orElseThrow().contains("process " + self + " maps the memory"));
+            }
         }
     }
 
@@ -82,6 +95,10 @@ final class MemoryOwnersTest {
         assertTrue(isServed(READABLE + PLAIN + READABLE + REGISTERED), "a child has inherited a second mapping, too");
         assertTrue(isServed(WITHOUT_ACCESS + PLAIN), "nothing can be read there");
         assertTrue(!isServed(READABLE + PLAIN + OTHER + REGISTERED), "of another file");
+    }
+
+    private static OptionalInt unserved(MemoryOwners owners, int vmm) {
+        return owners.unserved(owners.find(), vmm);
     }
 
     private static boolean isServed(String smaps) throws IOException {

@@ -13,6 +13,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Forwards requests to a coordinator, except for those that a test has fail or be refused. */
@@ -27,6 +28,8 @@ public final class FailingRequests implements AutoCloseable {
     private volatile String refusing = "";
     private volatile Optional<String> failing = Optional.empty();
     private volatile Optional<Answering> answering = Optional.empty();
+
+    private final Map<String, Integer> forwarded = new ConcurrentHashMap<>();
 
     private record Answering(String path, Runnable task) {}
 
@@ -58,6 +61,11 @@ public final class FailingRequests implements AutoCloseable {
         return refusals.get();
     }
 
+    /** How many requests such as {@code GET /api/v1/nodes} have come. */
+    public int count(String request) {
+        return forwarded.getOrDefault(request, 0);
+    }
+
     /** Once the next answer to this path has been made, and before it is passed on, the task is run. */
     public void beforeAnswering(String path, Runnable task) {
         answering = Optional.of(new Answering(path, task));
@@ -69,6 +77,7 @@ public final class FailingRequests implements AutoCloseable {
 
     private void forward(HttpExchange exchange) throws IOException {
         String path = exchange.getRequestURI().toString();
+        forwarded.merge(exchange.getRequestMethod() + " " + path, 1, Integer::sum);
         try (exchange) {
             if (failing.filter(path::startsWith).isPresent()) {
                 exchange.sendResponseHeaders(FAILED, -1);

@@ -123,12 +123,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
         }
         if (request.sizeBytes().isPresent()) {
             creation.awaitDeletion(name);
+            known = spaces.resolve(name);
         }
         // Outside the lock: a file system that does not answer delays this attach alone.
         HandoffSocket socket = GuestOpening.listen(request);
         boolean accepted = false;
         try {
-            GuestStatus status = attachWhenFenced(name, request, socket);
+            GuestStatus status = attachWhenFenced(name, known, request, socket);
             accepted = true;
             return status;
         } finally {
@@ -139,12 +140,12 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /** Homes need a moment to cut off an agent that was superseded; an attach that follows at once waits for them. */
-    private GuestStatus attachWhenFenced(String name, GuestRequest request, HandoffSocket socket)
+    private GuestStatus attachWhenFenced(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
         long deadline = System.nanoTime() + FENCING_TIMEOUT.toNanos();
         while (true) {
             try {
-                return attach(name, request, socket);
+                return attach(name, known, request, socket);
             } catch (CoordinatorRefusedException e) {
                 if (!e.problem().is("fencing") || System.nanoTime() - deadline >= 0) {
                     throw e;
@@ -171,13 +172,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
         }
     }
 
-    private synchronized GuestStatus attach(String name, GuestRequest request, HandoffSocket socket)
+    /** @param known id of the space, if there was one when the request came */
+    private synchronized GuestStatus attach(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
         if (leaving) {
             throw new GuestException(
                     Obstacle.CONFLICT, "this agent hands over to another process; try again when that one answers");
         }
-        OptionalLong known = spaces.resolve(name);
         if (known.isPresent()) {
             requireNoGuest(known.getAsLong());
         }
@@ -188,7 +189,10 @@ public final class Guests implements AutoCloseable, SampledGuests {
                             .formatted(hosts.capacity(), hosts.fullness()));
         }
         Optional<Space> created = creation.createIfAbsent(name, request);
-        OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : spaces.resolve(name);
+        OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : known;
+        if (id.isEmpty()) {
+            id = spaces.resolve(name); // another request has created it meanwhile
+        }
         try {
             Optional<SpaceUse> exclusive = id.isPresent()
                     ? spaces.useExclusively(id.getAsLong(), GuestOpening.claim(request))

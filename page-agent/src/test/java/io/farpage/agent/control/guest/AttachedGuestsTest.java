@@ -1,0 +1,164 @@
+package io.farpage.agent.control.guest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.farpage.agent.control.FailingRequests;
+import io.farpage.agent.control.LinkKeys;
+import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.TestCoordinator;
+import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.page.PageTool;
+import io.farpage.agent.control.page.SpacePresence;
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.seal.Seals;
+import io.farpage.agent.control.space.Drops;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.linux.ThreadScheduling;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What an agent asks the coordinator for when a guest is attached to a clone. The coordinator is real. */
+final class AttachedGuestsTest {
+    private static final int PAGE = 4096;
+    private static final long POOL_BYTES = 8 << 20;
+    private static final Duration DEADLINE = Duration.ofSeconds(2);
+    private static final Incarnation SELF = new Incarnation(3);
+    private static final String SPACES = "/api/v1/spaces/";
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private final ShardLoop loop = new ShardLoop(
+            new Shard(List.of(), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {}),
+            new ShardLoop.Options(
+                    "shard", IdleStrategy.BLOCK, Duration.ZERO, OptionalInt.empty(), ThreadScheduling.ordinary()));
+    private TestCoordinator coordinator;
+    private FailingRequests between;
+    private CoordinatorClient client;
+    private PagePool pool;
+    private Spaces spaces;
+    private Guests guests;
+
+    @BeforeEach
+    void makeClones() throws Exception {
+        coordinator = new TestCoordinator(directory.resolve("store"));
+        coordinator.register("a", SELF, POOL_BYTES);
+        SpaceRequest golden = new SpaceRequest("golden", 1 << 20, OptionalInt.of(PAGE), Optional.of(List.of("a")));
+        coordinator.client().createSpace(golden);
+        long revision = coordinator.client().hosted("a").revision();
+        coordinator.client().acknowledgeHosted("a", new HostedAck(SELF, revision, List.of(), List.of()));
+        coordinator.client().makeSnapshot("golden");
+        for (String clone : List.of("first", "second")) {
+            coordinator.client().makeClone("golden", new CloneRequest(clone));
+        }
+        between = new FailingRequests(coordinator.url());
+        client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
+        pool = PagePool.open(PoolConfig.of("a", SELF.value(), POOL_BYTES, 1 << 20)
+                .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        spaces = new Spaces(client, "a", SELF);
+        LocalNode self = new LocalNode("a", SELF, pool, client, LinkKeys.generate("a", SELF, Optional.empty()));
+        PageTool pages = new PageTool(self, loop, PeerLink::new, 1, DEADLINE);
+        guests = new Guests(
+                self,
+                spaces,
+                new SpacePresence(pages),
+                List.of(loop),
+                (peer, _) -> new PeerLink(peer),
+                new GuestOptions(
+                        4,
+                        DEADLINE,
+                        DEADLINE,
+                        Duration.ZERO,
+                        new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO),
+                        new Seals(Seals.Options.none(directory)),
+                        Drops.Options.DEFAULT,
+                        new GuestKeeping("a", SELF, Optional.empty())));
+        loop.start();
+    }
+
+    @AfterEach
+    void close() {
+        guests.close();
+        spaces.close();
+        loop.close();
+        pool.close();
+        client.close();
+        between.close();
+        coordinator.close();
+    }
+
+    private GuestStatus attach(String space) throws Exception {
+        return guests.attach(space, request(space));
+    }
+
+    private GuestRequest request(String space) {
+        return new GuestRequest(
+                directory.resolve(space + ".sock").toString(),
+                OptionalLong.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                OptionalInt.empty(),
+                OptionalLong.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    private long id(String space) throws Exception {
+        return coordinator.client().space(space).orElseThrow().id();
+    }
+
+    @Test
+    void shouldResolveNameOfSpaceOnceWhenGuestIsAttached() throws Exception {
+        assertEquals(id("first"), attach("first").spaceId());
+        assertEquals(1, between.count("GET " + SPACES + "first"));
+        assertEquals(
+                AttachMode.EXCLUSIVE,
+                coordinator.client().attachments("first").getFirst().mode());
+    }
+
+    @Test
+    void shouldRefuseGuestWhenThereIsNoSuchSpace() {
+        GuestException refusal = assertThrows(GuestException.class, () -> attach("other"));
+        assertEquals(Obstacle.NOT_FOUND, refusal.obstacle());
+    }
+
+    @Test
+    void shouldRefuseSecondGuestOfSpace() throws Exception {
+        attach("first");
+        GuestException refusal = assertThrows(GuestException.class, () -> attach("first"));
+        assertEquals(Obstacle.CONFLICT, refusal.obstacle());
+    }
+}

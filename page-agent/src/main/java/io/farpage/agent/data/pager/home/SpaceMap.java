@@ -481,8 +481,8 @@ public final class SpaceMap {
     public void describe(PresenceMap presence) {
         for (int extent = 0; extent < extents(); extent++) {
             long end = Math.min(pages, endPage(extent));
-            for (long page = firstPage[extent]; page < end && !isReadable(extent); page++) {
-                presence.set((int) page, PresenceMap.ZERO);
+            if (firstPage[extent] < end && !isReadable(extent)) {
+                presence.fill((int) firstPage[extent], (int) end, PresenceMap.ZERO);
             }
         }
     }

@@ -56,6 +56,19 @@ public final class PresenceMap {
         entries[page / PER_BYTE] = (byte) (others | entry << shift(page));
     }
 
+    /** Sets the entries of pages from {@code first} to before {@code end}. */
+    public void fill(int first, int end, int entry) {
+        int page = first;
+        for (; page < end && page % PER_BYTE != 0; page++) {
+            set(page, entry);
+        }
+        int whole = Math.max(page, end / PER_BYTE * PER_BYTE);
+        Arrays.fill(entries, page / PER_BYTE, whole / PER_BYTE, (byte) (entry * ALL_PRESENT));
+        for (page = whole; page < end; page++) {
+            set(page, entry);
+        }
+    }
+
     private static int shift(int page) {
         return page % PER_BYTE * BITS;
     }
@@ -63,15 +76,25 @@ public final class PresenceMap {
     /** The first page after {@code page} whose entry is another one, or the number of pages. */
     public int endOfRun(int page) {
         int entry = get(page);
-        byte four = (byte) (entry * ALL_PRESENT);
         int at = page + 1;
         while (at < pages && get(at) == entry) {
             at++;
-            while (at % PER_BYTE == 0 && at + PER_BYTE <= pages && entries[at / PER_BYTE] == four) {
-                at += PER_BYTE;
+            if (at % PER_BYTE == 0) {
+                at = endOfBytes(at / PER_BYTE, (byte) (entry * ALL_PRESENT)) * PER_BYTE;
             }
         }
         return at;
+    }
+
+    /** The first byte from {@code from} on that is another one, or that has fewer than four pages. */
+    private int endOfBytes(int from, byte four) {
+        int end = pages / PER_BYTE;
+        if (from >= end || entries[from] != four) {
+            return from;
+        }
+        // Where the bytes change: the bytes of a run are those that come after them.
+        int same = Arrays.mismatch(entries, from, end - 1, entries, from + 1, end);
+        return same < 0 ? end : from + same + 1;
     }
 
     /** Whether the homes may have any page. */

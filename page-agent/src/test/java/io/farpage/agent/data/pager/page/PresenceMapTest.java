@@ -53,6 +53,23 @@ final class PresenceMapTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4, 7, 40})
+    void shouldFillAnyRunAndLeaveItsNeighbours(int pages) {
+        int[] before = entries(pages, new SplittableRandom(pages));
+        for (int first = 0; first <= pages; first++) {
+            for (int end = first; end <= pages; end++) {
+                for (int entry : ENTRIES) {
+                    PresenceMap map = map(before);
+                    map.fill(first, end, entry);
+                    for (int page = 0; page < pages; page++) {
+                        assertEquals(page >= first && page < end ? entry : before[page], map.get(page));
+                    }
+                }
+            }
+        }
+    }
+
     @Test
     void shouldSliceAtAnyPage() {
         int[] entries = entries(100, new SplittableRandom(1));

@@ -299,10 +299,12 @@ public final class Spaces implements AutoCloseable {
         return count;
     }
 
+    /** The mark of the presence map of a space that this node uses beside others. That of a snapshot never changes. */
     Optional<String> presence(AttachedSpace space) throws CoordinatorException {
-        return requests.space(Long.toString(space.id()))
-                .flatMap(Space::presence)
-                .flatMap(Presence::mark);
+        Space known = space.extents().space();
+        Optional<Space> now =
+                known.snapshot().isPresent() ? Optional.of(known) : requests.space(Long.toString(space.id()));
+        return now.flatMap(Space::presence).flatMap(Presence::mark);
     }
 
     void write(AttachedSpace space) throws CoordinatorException {

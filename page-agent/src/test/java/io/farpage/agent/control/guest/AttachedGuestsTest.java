@@ -13,6 +13,7 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Drops;
+import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
@@ -23,6 +24,7 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
@@ -147,6 +149,16 @@ final class AttachedGuestsTest {
         assertEquals(
                 AttachMode.EXCLUSIVE,
                 coordinator.client().attachments("first").getFirst().mode());
+    }
+
+    /** Its guest needs it before the first page. */
+    @Test
+    void shouldKnowMarkOfSnapshotsPresenceMapWithoutRequest() throws Exception {
+        long golden = id("golden");
+        try (SpaceUse snapshot = spaces.use(golden).orElseThrow()) {
+            assertEquals(Optional.of(Presence.ZEROS), snapshot.presence());
+        }
+        assertEquals(0, between.count("GET " + SPACES + golden));
     }
 
     @Test

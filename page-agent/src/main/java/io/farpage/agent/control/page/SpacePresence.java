@@ -71,7 +71,13 @@ public final class SpacePresence {
             if (mark.get().equals(Presence.ZEROS)) {
                 return Optional.of(PresenceMap.zeros((int) space.pages()));
             }
-            return Optional.of(read(use, mark.get()));
+            Optional<PresenceMap> kept = use.keptPresence();
+            if (kept.isPresent()) {
+                return kept;
+            }
+            PresenceMap map = read(use, mark.get());
+            use.keepPresence(map);
+            return Optional.of(map);
         } catch (PageException | CoordinatorException e) {
             log.warn(
                     "the presence map of space {} is not read, so pages of zeros are fetched: {}",

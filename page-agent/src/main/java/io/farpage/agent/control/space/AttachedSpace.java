@@ -1,6 +1,7 @@
 package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -22,6 +23,7 @@ final class AttachedSpace {
     private final LongSupplier clock;
     private final int since;
     private volatile Known known;
+    private volatile Optional<PresenceMap> presenceMap = Optional.empty();
     private volatile Optional<String> revoked = Optional.empty();
     /** When room was refused last, by the clock; empty if the last request was granted. */
     private volatile OptionalLong refusedAt = OptionalLong.empty();
@@ -380,6 +382,22 @@ final class AttachedSpace {
     /** The homes have a presence map of this mark, which is right until this agent writes; or none is right. */
     synchronized void presence(Optional<String> mark) {
         presence = mark;
+    }
+
+    /** The presence map of a snapshot, if {@link #keep} was called. Any thread; not to be changed. */
+    Optional<PresenceMap> presenceMap() {
+        return presenceMap.filter(_ -> isSnapshot());
+    }
+
+    /** Keeps the presence map of a snapshot, which no node changes, for other uses while this agent is attached. */
+    void keep(PresenceMap map) {
+        if (isSnapshot()) {
+            presenceMap = Optional.of(map);
+        }
+    }
+
+    private boolean isSnapshot() {
+        return extents().space().snapshot().isPresent();
     }
 
     /** Whether the coordinator knows that this agent may write beside others. */

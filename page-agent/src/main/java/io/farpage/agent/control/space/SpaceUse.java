@@ -98,6 +98,16 @@ public final class SpaceUse implements AutoCloseable {
         return space.isExclusive() ? space.presence() : spaces.presence(space);
     }
 
+    /** A copy of the presence map that an earlier use of this snapshot has kept; empty for other spaces. */
+    public Optional<PresenceMap> keptPresence() {
+        return space.presenceMap().map(PresenceMap::copy);
+    }
+
+    /** Keeps a copy of the presence map that the homes have, if this is a snapshot, which no node changes. */
+    public void keepPresence(PresenceMap map) {
+        space.keep(map.copy());
+    }
+
     /**
      * Says which presence map is right from now on: one that this exclusive use has written, or none, before it writes
      * to the pages of the guest. The coordinator learns it when the agent detaches.

@@ -183,6 +183,24 @@ class SpacePresenceTest {
         clone.close();
     }
 
+    /** Each of a hundred clones of a large snapshot would read it again before its first page. */
+    @Test
+    void shouldReadTheMapOfASnapshotOnceForAllItsClones() throws Exception {
+        PresenceMap map = someMap();
+        leave(map);
+        coordinator.client().makeSnapshot("vm");
+        coordinator.client().makeClone("vm", new CloneRequest("c"));
+        coordinator.client().makeClone("vm", new CloneRequest("d"));
+        try (SpaceUse first = use("c");
+                SpaceUse second = use("d")) {
+            PresenceMap read = presence.read(first).orElseThrow();
+            assertSame(map, read);
+            read.set(3, PresenceMap.WANTED);
+            pool.exported().asSlice(at(PAGES), PAGE).fill((byte) 0);
+            assertSame(map, presence.read(second).orElseThrow());
+        }
+    }
+
     private static PresenceMap someMap() {
         PresenceMap map = PresenceMap.zeros(PAGES);
         SplittableRandom random = new SplittableRandom(4);

@@ -25,7 +25,7 @@ import java.util.concurrent.Future;
  */
 public final class SpaceImage {
     /** Bytes of neighbouring pages that are transferred at once, or a page if that is larger. */
-    private static final int RUN_BYTES = 128 << 10;
+    static final int RUN_BYTES = 128 << 10;
 
     /** Such runs of one image that are under way at once, but no more than {@link #WINDOW_BYTES} of them, or one. */
     private static final int WINDOW = 8;

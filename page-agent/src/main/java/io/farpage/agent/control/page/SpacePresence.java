@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -89,20 +90,29 @@ public final class SpacePresence {
 
     private PresenceMap read(SpaceUse use, String mark) throws PageException, InterruptedException {
         SpaceMap space = use.map();
+        SpaceReader reader = new SpaceReader(pages, use, Optional.empty());
         List<Callable<byte[]>> reads = new ArrayList<>();
-        for (long page = space.pages(); page < space.storedPages(); page++) {
-            long number = page;
-            reads.add(() -> pages.read(use.another(), number * space.pageSize(), space.pageSize()));
+        long end;
+        for (long page = space.pages(); page < space.storedPages(); page = end) {
+            long first = page;
+            end = Math.min(
+                    space.endPage(space.extent(page)), page + Math.max(1, SpaceImage.RUN_BYTES / space.pageSize()));
+            int length = (int) (end - first) * space.pageSize();
+            reads.add(() -> reader.fetch(first * space.pageSize(), length));
         }
         PresenceMap map = PresenceMap.zeros((int) space.pages());
         int number = 0;
-        for (byte[] page : all(reads)) {
-            Optional<String> damage = damage(page, mark, number);
-            if (damage.isPresent()) {
-                throw new PageException(FetchStatus.REFUSED, "page %d of the map %s".formatted(number, damage.get()));
+        for (byte[] run : all(reads)) {
+            for (int at = 0; at < run.length; at += space.pageSize()) {
+                byte[] page = Arrays.copyOfRange(run, at, at + space.pageSize());
+                Optional<String> damage = damage(page, mark, number);
+                if (damage.isPresent()) {
+                    throw new PageException(
+                            FetchStatus.REFUSED, "page %d of the map %s".formatted(number, damage.get()));
+                }
+                map.read(firstEntry(number, space), page, Presence.HEADER_BYTES, page.length - Presence.HEADER_BYTES);
+                number++;
             }
-            map.read(firstEntry(number, space), page, Presence.HEADER_BYTES, page.length - Presence.HEADER_BYTES);
-            number++;
         }
         return map;
     }

@@ -46,26 +46,30 @@ public final class SpaceReader {
             long run = runs.end(map, from / map.pageSize(), most) * map.pageSize();
             int part = (int) (Math.min(offset + length, run) - from);
             if (!runs.isZeros(from / map.pageSize())) {
-                fetch(map.pageSize(), from, data, at, part);
+                System.arraycopy(fetch(from, part), 0, data, at, part);
             }
             at += part;
         }
         return data;
     }
 
-    /** Reads bytes of one extent: page by page, if they cannot be read at once. */
-    private void fetch(int pageSize, long offset, byte[] to, int at, int length)
-            throws PageException, InterruptedException {
+    /**
+     * Reads bytes of one extent, also of pages behind those of the guest: page by page, if they cannot be read at once.
+     */
+    byte[] fetch(long offset, int length) throws PageException, InterruptedException {
+        int pageSize = use.map().pageSize();
         try {
-            System.arraycopy(pages.read(use.another(), offset, length), 0, to, at, length);
+            return pages.read(use.another(), offset, length);
         } catch (PageException e) {
             if (length <= pageSize) {
                 throw e;
             }
+            byte[] data = new byte[length];
             for (int done = 0; done < length; done += pageSize) {
                 int part = Math.min(pageSize, length - done);
-                System.arraycopy(pages.read(use.another(), offset + done, part), 0, to, at + done, part);
+                System.arraycopy(pages.read(use.another(), offset + done, part), 0, data, done, part);
             }
+            return data;
         }
     }
 }

@@ -15,6 +15,7 @@ import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
@@ -153,16 +154,18 @@ final class SpaceRoutes {
         return spaces.replicate(id(ctx), request);
     }
 
-    private Attachment attach(Context ctx) throws IOException, InterruptedException {
+    private NewAttachment attach(Context ctx) throws IOException, InterruptedException {
         Space space = spaces.require(id(ctx));
         AttachRequest request = Requests.body(ctx, SpaceOperations.ATTACH, SHORT_BODY);
+        boolean isRead = Requests.flag(ctx, "extents");
         RequestAudit.note(ctx, "mode", request.mode().toString());
         RequestAudit.note(ctx, "force", request.force().orElse(false));
         RequestAudit.note(ctx, "takeover", request.takeover().orElse(false));
         request.adopts().ifPresent(earlier -> RequestAudit.note(ctx, "adopts", earlier.toString()));
         hosting.awaitKnown(space);
         try {
-            return attachments.attach(id(ctx), ctx.pathParam("node"), request);
+            Attachment made = attachments.attach(id(ctx), ctx.pathParam("node"), request);
+            return NewAttachment.of(made, isRead ? Optional.of(spaces.extents(id(ctx))) : Optional.empty());
         } catch (ProblemException e) {
             if (e.status() == FORBIDDEN) {
                 control.refuse(ctx, AccessControl.identity(ctx), e);

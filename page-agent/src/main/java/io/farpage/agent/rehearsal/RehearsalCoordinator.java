@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Registration;
@@ -272,12 +273,12 @@ final class RehearsalCoordinator implements AutoCloseable {
         return given;
     }
 
-    private Attachment attach(String node, AttachRequest said) {
+    private NewAttachment attach(String node, AttachRequest said) {
         Attachment made = new Attachment(ID, node, said.incarnation(), said.mode(), events.size() + 1);
         attachment = made;
         grant = null;
         happened(EventKind.ATTACHMENTS_CHANGED, home, null);
-        return made;
+        return NewAttachment.of(made, Optional.of(extents()));
     }
 
     private @Nullable Void detach(Request<Void> request) {

@@ -25,6 +25,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
@@ -352,7 +353,17 @@ public final class CoordinatorClient implements AutoCloseable {
 
     /** Attaches a node to a space: until it is detached the space's room is given to no other. */
     public Attachment attach(String idOrName, String node, AttachRequest request) throws CoordinatorException {
-        return transport.call(SpaceOperations.ATTACH.at(idOrName, node), request);
+        return transport
+                .call(SpaceOperations.ATTACH.at(idOrName, node), request)
+                .attachment();
+    }
+
+    /**
+     * As {@link #attach}, with the extents as they are then. A coordinator of an earlier build leaves them out.
+     */
+    public NewAttachment attachAndRead(String idOrName, String node, AttachRequest request)
+            throws CoordinatorException {
+        return transport.call(SpaceOperations.ATTACH.at(idOrName, node).with("extents", true), request);
     }
 
     /** Detaches a node from a space. */

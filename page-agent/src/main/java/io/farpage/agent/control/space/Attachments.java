@@ -7,6 +7,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.util.Collection;
@@ -173,8 +174,9 @@ final class Attachments {
         // behind.
         orphans.add(id);
         try {
-            Optional<String> presence = requests.attach(id, mode, claim).presence();
-            return requests.extents(id).map(extents -> attachedTo(extents, presence));
+            NewAttachment made = requests.attachAndRead(id, mode, claim);
+            Optional<SpaceExtents> extents = made.extents().isPresent() ? made.extents() : requests.extents(id);
+            return extents.map(now -> attachedTo(now, made.presence()));
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();

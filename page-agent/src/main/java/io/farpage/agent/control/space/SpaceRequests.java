@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
@@ -74,9 +75,18 @@ class SpaceRequests {
 
     /** Attaches this node, or confirms that it is attached. */
     Attachment attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+        return coordinator.attach(Long.toString(id), node, request(mode, claim));
+    }
+
+    /** As {@link #attach}; answers also where the pages live, unless the coordinator is of an earlier build. */
+    NewAttachment attachAndRead(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+        return coordinator.attachAndRead(Long.toString(id), node, request(mode, claim));
+    }
+
+    private AttachRequest request(AttachMode mode, Claim claim) {
         AttachRequest request = new AttachRequest(
                 incarnation, mode, claim.force() ? Optional.of(true) : Optional.empty(), Optional.of(UNDERSTOOD));
-        return coordinator.attach(Long.toString(id), node, claim.takeover() ? request.withTakeover() : request);
+        return claim.takeover() ? request.withTakeover() : request;
     }
 
     /** Confirms that this node is attached beside others, and says that it writes. */

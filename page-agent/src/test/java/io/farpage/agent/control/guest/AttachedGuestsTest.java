@@ -151,6 +151,20 @@ final class AttachedGuestsTest {
                 coordinator.client().attachments("first").getFirst().mode());
     }
 
+    @Test
+    void shouldLearnExtentsFromTheAnswerToTheAttachment() throws Exception {
+        long id = attach("first").spaceId();
+        assertEquals(1, between.count("PUT " + SPACES + id + "/attachments/a?extents=true"));
+        assertEquals(0, between.count("GET " + SPACES + id + "/extents"));
+        assertEquals(
+                coordinator.client().extents("first").orElseThrow().extents(),
+                spaces.held().spaces().stream()
+                        .filter(held -> held.space().id() == id)
+                        .findFirst()
+                        .orElseThrow()
+                        .extents());
+    }
+
     /** Its guest needs it before the first page. */
     @Test
     void shouldKnowMarkOfSnapshotsPresenceMapWithoutRequest() throws Exception {

@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -141,6 +142,11 @@ final class FollowedSpacesTest {
         Attachment attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
             record("attach %d %s".formatted(id, mode));
             return new Attachment(id, node(), incarnation(), mode, 1);
+        }
+
+        @Override
+        NewAttachment attachAndRead(long id, AttachMode mode, Claim claim) throws CoordinatorException {
+            return NewAttachment.of(attach(id, mode, claim), Optional.empty());
         }
 
         @Override

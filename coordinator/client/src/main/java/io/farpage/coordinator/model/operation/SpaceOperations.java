@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.NewAttachment;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.SnapshotRequest;
@@ -98,9 +99,10 @@ public final class SpaceOperations {
     public static final Operation<Void, List<Attachment>> ATTACHED =
             list(ATTACHMENTS, READ, Attachment.class).summary("The nodes that work with a space");
 
-    public static final Operation<AttachRequest, Attachment> ATTACH = put(ATTACHMENT, ATTACHED_NODE, "space.attach")
-            .json(AttachRequest.class, Attachment.class)
-            .summary("Attach a node to a space");
+    public static final Operation<AttachRequest, NewAttachment> ATTACH = put(ATTACHMENT, ATTACHED_NODE, "space.attach")
+            .json(AttachRequest.class, NewAttachment.class)
+            .summary("Attach a node to a space")
+            .with(new QueryParameter("extents", false, "true: the answer has the extents of the space, too"));
 
     public static final Operation<Void, Void> DETACH = delete(ATTACHMENT, ATTACHED_NODE, "space.detach")
             .summary("Detach a node from a space")

@@ -14,6 +14,8 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Forwards requests to a coordinator, except for those that a test has fail or be refused. */
@@ -24,6 +26,7 @@ public final class FailingRequests implements AutoCloseable {
     private final URI coordinator;
     private final HttpServer server;
     private final HttpClient client = HttpClient.newHttpClient();
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final AtomicInteger refusals = new AtomicInteger();
     private volatile String refusing = "";
     private volatile Optional<String> failing = Optional.empty();
@@ -37,6 +40,7 @@ public final class FailingRequests implements AutoCloseable {
     public FailingRequests(URI coordinator) throws IOException {
         this.coordinator = coordinator;
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
         server.createContext("/", this::forward);
         server.start();
     }
@@ -124,6 +128,7 @@ public final class FailingRequests implements AutoCloseable {
     @Override
     public void close() {
         server.stop(0);
+        threads.shutdownNow();
         client.shutdownNow();
     }
 }

@@ -46,6 +46,11 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private final Adoptions adoptions;
     private final GuestParking parking = new GuestParking(System::nanoTime);
     private final GuestSnapshots snapshots;
+    /**
+     * The spaces that guests are being attached to, as the requests name them. These requests wait for the coordinator,
+     * but not for each other. Guarded by this.
+     */
+    private final List<String> attaching = new ArrayList<>();
     /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
     private boolean leaving;
 
@@ -129,14 +134,41 @@ public final class Guests implements AutoCloseable, SampledGuests {
         HandoffSocket socket = GuestOpening.listen(request);
         boolean accepted = false;
         try {
-            GuestStatus status = attachWhenFenced(name, known, request, socket);
-            accepted = true;
-            return status;
+            beginAttach(name, known);
+            try {
+                GuestStatus status = attachWhenFenced(name, known, request, socket);
+                accepted = true;
+                return status;
+            } finally {
+                endAttach(name);
+            }
         } finally {
             if (!accepted) {
                 socket.close();
             }
         }
+    }
+
+    private synchronized void beginAttach(String name, OptionalLong known) throws GuestException {
+        if (leaving) {
+            throw new GuestException(
+                    Obstacle.CONFLICT, "this agent hands over to another process; try again when that one answers");
+        }
+        if (known.isPresent()) {
+            requireNoGuest(known.getAsLong());
+        }
+        if (guests.values().stream().filter(g -> !g.hasEnded()).count() + attaching.size() >= hosts.capacity()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "this agent serves %d guests already, the most that it can: %s"
+                            .formatted(hosts.capacity(), hosts.fullness()));
+        }
+        attaching.add(name);
+    }
+
+    private synchronized void endAttach(String name) {
+        attaching.remove(name);
+        notifyAll();
     }
 
     /** Homes need a moment to cut off an agent that was superseded; an attach that follows at once waits for them. */
@@ -173,21 +205,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /** @param known id of the space, if there was one when the request came */
-    private synchronized GuestStatus attach(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
+    private GuestStatus attach(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
-        if (leaving) {
-            throw new GuestException(
-                    Obstacle.CONFLICT, "this agent hands over to another process; try again when that one answers");
-        }
-        if (known.isPresent()) {
-            requireNoGuest(known.getAsLong());
-        }
-        if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
-            throw new GuestException(
-                    Obstacle.CONFLICT,
-                    "this agent serves %d guests already, the most that it can: %s"
-                            .formatted(hosts.capacity(), hosts.fullness()));
-        }
         Optional<Space> created = creation.createIfAbsent(name, request);
         OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : known;
         if (id.isEmpty()) {
@@ -200,13 +219,17 @@ public final class Guests implements AutoCloseable, SampledGuests {
             SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
                     Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
             Guest guest = opening.open(use, created.isPresent(), request, socket);
-            guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
-            guests.put(guest.spaceId(), guest);
-            guest.start();
+            begin(guest);
             return guest.status();
         } catch (SpaceInUseException e) {
             throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
         }
+    }
+
+    private synchronized void begin(Guest guest) {
+        guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
+        guests.put(guest.spaceId(), guest);
+        guest.start();
     }
 
     /** Creates a space, for a guest of any node. */
@@ -226,8 +249,9 @@ public final class Guests implements AutoCloseable, SampledGuests {
                 .orElseThrow(() -> new GuestException(Obstacle.NOT_FOUND, "there is no space '" + name + "'"));
     }
 
-    /** Detaches a guest whose VMM does not run. */
+    /** Detaches a guest whose VMM does not run. If the guest is being attached, waits for that. */
     public synchronized void detach(String name) throws GuestException {
+        awaitAttached(name);
         Guest guest = require(name);
         if (!guest.stopWaiting()) {
             throw new GuestException(
@@ -237,6 +261,17 @@ public final class Guests implements AutoCloseable, SampledGuests {
         }
         guest.stop();
         guests.remove(guest.spaceId());
+    }
+
+    private synchronized void awaitAttached(String name) throws GuestException {
+        try {
+            while (attaching.contains(name)) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new GuestException(Obstacle.CONFLICT, "the wait for the guest of '" + name + "' was interrupted");
+        }
     }
 
     /** Changes how much of a guest's memory may be resident. */
@@ -364,9 +399,15 @@ public final class Guests implements AutoCloseable, SampledGuests {
         Optional<String> snapshot = snapshots
                 .running()
                 .map(status -> "snapshot '%s' is being made; try again when it is".formatted(status.name()));
-        Optional<String> obstacle = snapshot.or(this::unkept);
+        Optional<String> obstacle = snapshot.or(this::unkept).or(this::attachUnderWay);
         leaving = obstacle.isEmpty();
         return obstacle;
+    }
+
+    private Optional<String> attachUnderWay() {
+        return attaching.stream()
+                .findFirst()
+                .map(name -> "a guest is being attached to space '%s'; try again when it is".formatted(name));
     }
 
     private Optional<String> unkept() {

@@ -1,7 +1,9 @@
 package io.farpage.agent.control.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.FailingRequests;
 import io.farpage.agent.control.LinkKeys;
@@ -26,6 +28,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Presence;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
@@ -39,6 +42,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -163,6 +168,48 @@ final class AttachedGuestsTest {
                         .findFirst()
                         .orElseThrow()
                         .extents());
+    }
+
+    /** The other guest is attached while the coordinator's answer for the first one is on its way. */
+    @Test
+    void shouldAttachGuestsBesideEachOther() throws Exception {
+        AtomicReference<Throwable> failure = new AtomicReference<>();
+        between.beforeAnswering(attachmentOf("first"), () -> {
+            try {
+                assertTrue(guests.leave().orElseThrow().contains("to space 'first'"), "no other process takes over");
+                assertEquals(id("second"), attach("second").spaceId());
+            } catch (Exception | AssertionError e) {
+                failure.set(e);
+            }
+        });
+        assertEquals(id("first"), attach("first").spaceId());
+        assertNull(failure.get());
+        assertEquals(
+                List.of("first", "second"),
+                guests.status().stream().map(GuestStatus::space).toList());
+    }
+
+    /** A client that has not waited for the answer to its attachment takes it back. */
+    @Test
+    void shouldDetachGuestThatIsBeingAttachedOnceItIs() throws Exception {
+        CompletableFuture<Void> detached = new CompletableFuture<>();
+        between.beforeAnswering(
+                attachmentOf("first"),
+                () -> Thread.ofVirtual().start(() -> {
+                    try {
+                        guests.detach("first");
+                        detached.complete(null);
+                    } catch (GuestException e) {
+                        detached.completeExceptionally(e);
+                    }
+                }));
+        attach("first");
+        Deadlines.get("the detachment", Deadlines.SHORT, detached);
+        assertEquals(List.of(), guests.status());
+    }
+
+    private String attachmentOf(String space) throws Exception {
+        return SPACES + id(space) + "/attachments/a?extents=true";
     }
 
     /** Its guest needs it before the first page. */

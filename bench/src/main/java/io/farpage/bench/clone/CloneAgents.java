@@ -27,6 +27,7 @@ import java.util.OptionalLong;
 final class CloneAgents implements AutoCloseable {
     private static final Duration CALL = Duration.ofSeconds(60);
     private static final Duration END_TIMEOUT = Duration.ofSeconds(60);
+    private static final long LOOK_MILLIS = 5;
 
     private final ClonePlan plan;
     private final Children children;
@@ -127,8 +128,25 @@ final class CloneAgents implements AutoCloseable {
                                 node.child().lastWords())))
                 .faults();
         client.detach(clone.name());
+        awaitDetached(clone.name());
         ask(() -> coordinator.deleteSpace(clone.name()));
         return faults.fetchedFaults() + faults.prefetchedPages() + faults.hedgedReads();
+    }
+
+    /** The agent detaches from the space of a guest that has ended in its own time. */
+    private void awaitDetached(String clone) throws InterruptedException {
+        long end = System.nanoTime() + END_TIMEOUT.toNanos();
+        while (isAttached(clone) && System.nanoTime() - end < 0) {
+            Thread.sleep(LOOK_MILLIS);
+        }
+    }
+
+    private boolean isAttached(String space) {
+        try {
+            return !coordinator.attachments(space).isEmpty();
+        } catch (CoordinatorException e) {
+            throw new CommandException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     /** Pages that the node has fetched so far, other than for clones' faults. */

@@ -43,10 +43,12 @@ final class TrainCommand implements Callable<Integer> {
         throw new ParameterException(Objects.requireNonNull(spec).commandLine(), "Missing: programs or commands");
     }
 
-    /** A coordinator and two agents that link to each other, until standard input ends. */
+    /** A coordinator and two agents that link to each other, and start a clone, until standard input ends. */
     @Command(
             name = "programs",
-            description = "Runs a coordinator and two agents on the loopback address until standard input ends.",
+            description =
+                    "Runs a coordinator and two agents on the loopback address, and starts a clone, until standard"
+                            + " input ends.",
             mixinStandardHelpOptions = true)
     static final class Programs implements Callable<Integer> {
 
@@ -70,11 +72,15 @@ final class TrainCommand implements Callable<Integer> {
                             "--set=server.listen=127.0.0.1:0",
                             "--set=store.directory=" + files.resolve("store")));
             String port = await(files.resolve("coordinator.starting"));
-            for (String node : List.of("one", "two")) {
+            List<String> nodes = List.of("one", "two");
+            for (String node : nodes) {
                 start(node, io.farpage.agent.Main.commandLine("run"), agent(files, node, port));
             }
-            for (String node : List.of("one", "two")) {
+            for (String node : nodes) {
                 await(files.resolve(node + ".port"));
+            }
+            if (!new TrainedClone(files, "http://127.0.0.1:" + port).start(nodes.size())) {
+                return 1;
             }
             // The commands begin when there is something to show.
             Files.writeString(files.resolve(PORT_FILE), port);
@@ -91,7 +97,7 @@ final class TrainCommand implements Callable<Integer> {
                     "--set=coordinator.url=http://127.0.0.1:" + port,
                     "--set=api.listen=127.0.0.1:0",
                     "--set=api.socket=" + files.resolve(node + ".sock"),
-                    "--set=pool.exported=2MiB",
+                    "--set=pool.exported=8MiB",
                     "--set=pool.staging=2MiB",
                     "--set=pool.hugepages=off",
                     "--set=shard.realtime_priority=0",

@@ -61,6 +61,17 @@ class LauncherTest {
         }
     }
 
+    /** What the caches of classes are recorded of: a cluster that has started a clone. Its commands need the port. */
+    @Test
+    void shouldStartACloneToRecordTheClassesOfPrograms() throws Exception {
+        String command = "exec '%s' train programs '%s' </dev/null".formatted(ROOT.resolve("bin/farpage"), elsewhere);
+        try (ChildJvm child = ChildJvm.launch(
+                "farpage", List.of("/bin/sh", "-c", command), Map.of("FARPAGE_AOT", "off"), elsewhere)) {
+            assertEquals(0, child.awaitEnd(), child.err());
+            assertTrue(Files.exists(elsewhere.resolve("coordinator.port")), child.err());
+        }
+    }
+
     /** In Turkish a number is 58,9, and the small letter of I is not i. */
     @ParameterizedTest
     @ValueSource(strings = {"coordinator", "page-agent", "page-bench", "farpage"})

@@ -20,8 +20,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** The guest of a {@link Rehearsal}: memory of this process, which an agent of this process pages. One thread. */
-final class RehearsalGuest implements AutoCloseable {
+/**
+ * The guest of a {@link Rehearsal}, or of another one of this process: memory of this process, which an agent of this
+ * process pages. One thread.
+ */
+public final class RehearsalGuest implements AutoCloseable {
     /** What VMMs ask for; the memory has to be evictable. */
     private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
             | Userfaultfd.FEATURE_PAGEFAULT_FLAG_WP
@@ -57,7 +60,7 @@ final class RehearsalGuest implements AutoCloseable {
      * @throws IOException if the agent does not take it
      * @throws io.farpage.linux.PosixException if this user may not have a userfaultfd
      */
-    static RehearsalGuest handOver(Path socket, int pages) throws IOException {
+    public static RehearsalGuest handOver(Path socket, int pages) throws IOException {
         long bytes = (long) pages * PAGE;
         // A thread of this process waits for each page in native code, so no fault is raised in kernel mode.
         Userfaultfd userfaultfd = Userfaultfd.openForUserMode(FEATURES);
@@ -118,7 +121,7 @@ final class RehearsalGuest implements AutoCloseable {
      *
      * @throws IOException if a page does not hold what was written to it, or does not come in time
      */
-    void use() throws IOException, InterruptedException {
+    public void use() throws IOException, InterruptedException {
         user.start();
         if (!user.join(PATIENCE)) {
             throw new IOException("not all of %d pages were served within %s".formatted(pages, PATIENCE));

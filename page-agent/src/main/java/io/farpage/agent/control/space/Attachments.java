@@ -173,20 +173,25 @@ final class Attachments {
         // Removed once the space is held: a failure, even of an answer that does not arrive, leaves no attachment
         // behind.
         orphans.add(id);
+        Optional<AttachedSpace> space = Optional.empty();
         try {
             NewAttachment made = requests.attachAndRead(id, mode, claim);
             Optional<SpaceExtents> extents = made.extents().isPresent() ? made.extents() : requests.extents(id);
-            return extents.map(now -> attachedTo(now, made.presence()));
+            space = extents.map(now -> attachedTo(now, made.presence()));
+            return space;
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();
             }
             throw e;
         } finally {
-            var _ = changed.getAsInt();
+            if (space.isEmpty()) {
+                var _ = changed.getAsInt();
+            }
         }
     }
 
+    /** A document that was requested before now does not count for the space. */
     private AttachedSpace attachedTo(SpaceExtents extents, Optional<String> presence) {
         return new AttachedSpace(extents, presence, clock, changed.getAsInt());
     }
@@ -285,10 +290,15 @@ final class Attachments {
         return orphans.contains(id);
     }
 
-    /** Detaches from a space that this agent does not hold. */
+    /**
+     * Detaches from a space that this agent does not hold. If it has attached to the space meanwhile, the document that
+     * listed it was applied before: it is requested again.
+     */
     void giveUp(long id) throws CoordinatorException {
         synchronized (gate(id)) {
-            if (!attached.containsKey(id)) {
+            if (attached.containsKey(id)) {
+                var _ = changed.getAsInt();
+            } else {
                 requests.detach(id, Detachment.PLAIN);
             }
         }

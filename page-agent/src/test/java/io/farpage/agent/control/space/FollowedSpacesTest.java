@@ -72,6 +72,8 @@ final class FollowedSpacesTest {
     private Epoch epoch = FIRST;
     private boolean holds;
     private boolean hasAllKeys = true;
+    /** What happens when the clock is asked next: an attachment that is answered asks it before it is held. */
+    private Runnable onNextTime = () -> {};
     /** The spaces whose keys were used last, and those whose keys are used no longer. */
     private List<Long> withKeys = List.of();
 
@@ -81,7 +83,7 @@ final class FollowedSpacesTest {
 
     @BeforeEach
     void start() {
-        spaces = new Spaces(new RecordedRequests(), () -> now, request -> {
+        spaces = new Spaces(new RecordedRequests(), this::time, request -> {
             if (holds) {
                 held.add(request);
             } else {
@@ -112,6 +114,13 @@ final class FollowedSpacesTest {
     void close() {
         spaces.close();
         unused.close();
+    }
+
+    private long time() {
+        Runnable next = onNextTime;
+        onNextTime = () -> {};
+        next.run();
+        return now;
     }
 
     private final class RecordedRequests extends SpaceRequests {
@@ -609,6 +618,27 @@ final class FollowedSpacesTest {
                 List.of("attach 4 shared", "extents 4", "adopt 5", "extents 5", "read since 102", "keys 2"),
                 done,
                 "an attachment that passes to this process is listed before it is adopted");
+    }
+
+    /** The keys of that document were not used: the agent did not hold the space. */
+    @Test
+    void shouldReadAgainWhatListedASpaceBeforeItWasHeld() throws Exception {
+        document = document(2, held(4, false, space(4, 2, 0)));
+        onNextTime = () -> {
+            holds = true;
+            spaces.step();
+            held.remove().run();
+            spaces.step();
+        };
+        assertTrue(spaces.use(4).isPresent());
+        assertEquals(List.of("attach 4 shared", "extents 4", "read since 101", "keys 2"), done);
+        done.clear();
+        held.remove().run();
+        spaces.step();
+        held.remove().run();
+        spaces.step();
+        assertEquals(List.of("read since 102", "keys 2"), done, "it is not given up");
+        assertEquals(List.of(4L), withKeys);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.farpage.progress;
 
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
@@ -9,15 +10,15 @@ import java.util.function.LongSupplier;
 
 /**
  * Tells how far a command is. {@link #finish} leaves a line that says what was done; {@link #close} without it, as
- * after an error, takes the line away, so that what is printed next stands alone. While a bar stands, a thread redraws
- * it twice a second, so that the rate falls when nothing gets on.
+ * after an error, takes the line away, so that what is printed next stands alone. A thread redraws a bar twice a
+ * second, so that the rate falls when nothing gets on, and writes a line every ten seconds where there is no bar.
  *
  * <p>Thread-safe. An output that fails is not told: what the command does matters more.
  */
 public final class Progress implements AutoCloseable {
     private static final String CLEAR = "\r\u001b[K";
     private static final long BAR_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final long LINES_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long LINES_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long TICK_MILLIS = 500;
     private static final double HALF_A_SECOND = 0.5;
 
@@ -30,6 +31,7 @@ public final class Progress implements AutoCloseable {
     private final Pace pace = new Pace();
     private String label;
     private OptionalLong total = OptionalLong.empty();
+    private OptionalLong expectedSeconds = OptionalLong.empty();
     private long done;
     private long measured;
     private long measuredAt;
@@ -60,7 +62,11 @@ public final class Progress implements AutoCloseable {
         return new Progress(Style.NONE, "", Unit.BYTES, System.err, () -> 0, () -> 0);
     }
 
-    /** Has a thread redraw the bar until this is closed, which a signal that ends the JVM does as well. */
+    boolean isBar() {
+        return style == Style.BAR;
+    }
+
+    /** Has a thread draw what is due until this is closed, which a signal that ends the JVM does as well. */
     Progress ticking() {
         if (style == Style.NONE) {
             return this;
@@ -69,7 +75,7 @@ public final class Progress implements AutoCloseable {
         Thread.ofPlatform().daemon().name("progress").start(() -> {
             try {
                 while (tick()) {
-                    Thread.sleep(TICK_MILLIS);
+                    Thread.sleep(pauseMillis());
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -88,6 +94,15 @@ public final class Progress implements AutoCloseable {
     /** Sets the whole amount of work. */
     public synchronized void total(long amount) {
         total = OptionalLong.of(amount);
+        draw();
+    }
+
+    /**
+     * Sets how long all of it takes, for work that comes in few and large pieces. What is left is then the rest of that
+     * time, or the share that belongs to the work which is not done, if that is more.
+     */
+    public synchronized void expect(Duration whole) {
+        expectedSeconds = OptionalLong.of(whole.toSeconds());
         draw();
     }
 
@@ -115,6 +130,11 @@ public final class Progress implements AutoCloseable {
     synchronized boolean tick() {
         draw();
         return !isClosed;
+    }
+
+    private synchronized long pauseMillis() {
+        long due = TimeUnit.NANOSECONDS.toMillis(nextAt - clock.getAsLong());
+        return style == Style.BAR ? TICK_MILLIS : Math.max(TICK_MILLIS, due);
     }
 
     /** All is done: leaves a line that says how much, and in what time. */
@@ -171,14 +191,25 @@ public final class Progress implements AutoCloseable {
     private Rendering rendering() {
         Optional<Integer> percent = total.isPresent() ? Optional.of(percent(total.getAsLong())) : Optional.empty();
         String amount = total.isPresent() ? unit.of(done, total.getAsLong()) : unit.amount(done);
-        OptionalLong left =
-                total.isPresent() ? pace.secondsFor(Math.max(0, total.getAsLong() - done)) : OptionalLong.empty();
+        long elapsed = TimeUnit.NANOSECONDS.toSeconds(clock.getAsLong() - start);
+        OptionalLong left = left(elapsed);
         return new Rendering(
                 label,
                 percent,
                 amount,
                 unit.rate(pace.perSecond()),
+                Rendering.time(elapsed),
                 left.isPresent() ? Optional.of(Rendering.time(left.getAsLong())) : Optional.empty());
+    }
+
+    private OptionalLong left(long elapsed) {
+        long rest = Math.max(0, total.orElse(0) - done);
+        if (expectedSeconds.isPresent()) {
+            long expected = expectedSeconds.getAsLong();
+            long share = done == 0 ? 0 : expected * rest / Math.max(1, total.orElse(0));
+            return OptionalLong.of(rest == 0 ? 0 : Math.max(Math.max(share, 0), expected - elapsed));
+        }
+        return total.isPresent() ? pace.secondsFor(rest) : OptionalLong.empty();
     }
 
     private int percent(long all) {

@@ -12,12 +12,14 @@ public final class ProgressOption {
 
     @Option(
             names = "--progress",
-            description = "Print progress on standard error; without a terminal, print a line every 5 seconds.")
+            description =
+                    "Print progress on standard error also without a terminal: a line every 10 seconds. Commands that"
+                            + " measure do so without being asked.")
     private boolean asked;
 
     @Option(
             names = "--no-progress",
-            description = "Do not print progress on a terminal, where one line is redrawn in place otherwise.")
+            description = "Do not print progress. On a terminal, one line is redrawn in place otherwise.")
     private boolean refused;
 
     /**
@@ -26,22 +28,23 @@ public final class ProgressOption {
      * @param label what goes on
      */
     public Progress start(String label, Unit unit) {
-        return open(label, unit).ticking();
+        return open(label, unit, asked).ticking();
     }
 
     /**
-     * As {@link #start}, but nothing is drawn of itself between two calls, so that nothing runs beside what is
-     * measured.
+     * As {@link #start}, so that as little as possible runs beside what is measured: a bar is drawn only at calls.
+     * Without a terminal, a line is written every ten seconds without {@code --progress}.
      */
     public Progress startForMeasuring(String label, Unit unit) {
-        return open(label, unit);
+        Progress progress = open(label, unit, true);
+        return progress.isBar() ? progress : progress.ticking();
     }
 
-    private Progress open(String label, Unit unit) {
+    private Progress open(String label, Unit unit, boolean isAsked) {
         if (refused) {
             return Progress.none();
         }
-        Style style = Style.of(Terminal.columns(STANDARD_ERROR).isPresent(), isDumb(System.getenv("TERM")), asked);
+        Style style = Style.of(Terminal.columns(STANDARD_ERROR).isPresent(), isDumb(System.getenv("TERM")), isAsked);
         return new Progress(
                 style,
                 label,

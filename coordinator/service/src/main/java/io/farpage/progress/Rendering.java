@@ -11,16 +11,20 @@ import java.util.Optional;
  * @param percent 0 to 100; empty while the total is not known
  * @param amount done, and of what total
  * @param rate at which it grows
+ * @param elapsed time since the beginning, which only lines without a bar tell
  * @param left time that the rest takes, if that can be told
  */
-record Rendering(String label, Optional<Integer> percent, String amount, String rate, Optional<String> left) {
+record Rendering(
+        String label, Optional<Integer> percent, String amount, String rate, String elapsed, Optional<String> left) {
     private static final int LONGEST_BAR = 40;
     private static final int SHORTEST_BAR = 8;
     private static final String GAP = "  ";
 
     /** One line without a bar, for a log. */
     String text() {
-        return label + ": " + String.join(", ", facts(true, true));
+        List<String> facts = facts(true, true);
+        facts.add(facts.size() - (left.isPresent() ? 1 : 0), elapsed + " elapsed");
+        return label + ": " + String.join(", ", facts);
     }
 
     /**

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -80,7 +81,7 @@ class ProgressTest {
 
     @Test
     void shouldLeaveOutTheBarThenTheRateThenTheTimeWhereThereIsNoRoom() {
-        Rendering all = new Rendering("save", Optional.of(5), "1 of 20 GiB", "9 MiB/s", Optional.of("2 h"));
+        Rendering all = new Rendering("save", Optional.of(5), "1 of 20 GiB", "9 MiB/s", "1 h", Optional.of("2 h"));
         assertEquals("save  [........]  5 %  1 of 20 GiB  9 MiB/s  2 h left", all.bar(54));
         assertEquals("save  5 %  1 of 20 GiB  9 MiB/s  2 h left", all.bar(53));
         assertEquals("save  5 %  1 of 20 GiB  2 h left", all.bar(41));
@@ -137,7 +138,7 @@ class ProgressTest {
     }
 
     @Test
-    void shouldWritePlainLineEveryFiveSecondsWithoutATerminal() {
+    void shouldWritePlainLineEveryTenSecondsWithoutATerminal() {
         Progress progress = progress(Style.LINES, Unit.of("rounds"));
         progress.total(40);
         for (int second = 1; second <= 20; second++) {
@@ -147,12 +148,29 @@ class ProgressTest {
         progress.finish();
         String end = System.lineSeparator();
         assertEquals(
-                "save vm: 12 %, 5 of 40 rounds, 1.0/s, 35 s left" + end
-                        + "save vm: 25 %, 10 of 40 rounds, 1.0/s, 30 s left" + end
-                        + "save vm: 37 %, 15 of 40 rounds, 1.0/s, 25 s left" + end
-                        + "save vm: 50 %, 20 of 40 rounds, 1.0/s, 20 s left" + end
+                "save vm: 25 %, 10 of 40 rounds, 1.0/s, 10 s elapsed, 30 s left" + end
+                        + "save vm: 50 %, 20 of 40 rounds, 1.0/s, 20 s elapsed, 20 s left" + end
                         + "save vm: 20 rounds in 20 s, 1.0/s" + end,
                 written());
+    }
+
+    @Test
+    void shouldWriteALineOfWhatIsExpectedWhileNothingIsDone() {
+        Progress progress = progress(Style.LINES, Unit.of("rounds"));
+        progress.total(40);
+        progress.expect(Duration.ofSeconds(90));
+        pass(11);
+        assertTrue(progress.tick());
+        assertEquals(
+                "save vm: 0 %, 0 of 40 rounds, 0.0/min, 11 s elapsed, 1 min 19 s left" + System.lineSeparator(),
+                written());
+        assertTrue(progress.tick());
+        assertEquals(1, written().lines().count());
+        pass(9);
+        progress.done(10);
+        pass(20);
+        progress.tick();
+        assertTrue(written().strip().endsWith(", 40 s elapsed, 1 min 07 s left"), written());
     }
 
     @Test

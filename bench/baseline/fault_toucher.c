@@ -65,6 +65,7 @@ struct thread {
     uint64_t first;
     uint64_t ended;
     uint64_t mismatches;
+    struct scheduling scheduling;
     struct latency_histogram latencies;
 };
 
@@ -249,6 +250,7 @@ static void *touch_share(void *argument) {
         t->mismatches += !is_right(o, at, page);
     }
     t->ended = now_ns();
+    t->scheduling = scheduling_of_thread();
     return NULL;
 }
 
@@ -276,6 +278,7 @@ static void measure(const struct toucher_options *o, const char *memory, const u
     uint64_t first = UINT64_MAX;
     uint64_t ended = 0;
     uint64_t mismatches = 0;
+    struct scheduling scheduling = {0};
     for (uint64_t i = 0; i < o->threads; i++) {
         struct thread *t = &threads[i];
         pthread_join(handles[i], NULL);
@@ -283,6 +286,8 @@ static void measure(const struct toucher_options *o, const char *memory, const u
         first = t->first < first ? t->first : first;
         ended = t->ended > ended ? t->ended : ended;
         mismatches += t->mismatches;
+        scheduling.preemptions += t->scheduling.preemptions;
+        scheduling.waited_ns += t->scheduling.waited_ns;
         if (i > 0) {
             latency_add(all, &t->latencies);
         }
@@ -303,6 +308,7 @@ static void measure(const struct toucher_options *o, const char *memory, const u
             .mismatches = mismatches,
             .elapsed_ns = ended - started,
             .first_ns = first - begun,
+            .scheduling = scheduling,
             .latencies = all,
             .with_latencies = true});
     free(threads);

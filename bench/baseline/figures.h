@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "latency_histogram.h"
+#include "scheduling.h"
 
 struct figures {
     const char *name;
@@ -17,6 +18,7 @@ struct figures {
     uint64_t mismatches;
     uint64_t elapsed_ns;
     uint64_t first_ns; /* 0 if it is not known */
+    struct scheduling scheduling; /* of a process that ends with the round */
     const struct latency_histogram *latencies;
     bool with_latencies;
 };
@@ -28,9 +30,11 @@ static inline void print_figures(const struct figures *f) {
             f->name, f->page_size, f->depth, f->pattern, f->placement, f->backing);
     printf(",\"count\":%" PRIu64 ",\"mismatches\":%" PRIu64 ",\"p50Ns\":%" PRIu64 ",\"p90Ns\":%" PRIu64
            ",\"p99Ns\":%" PRIu64 ",\"p999Ns\":%" PRIu64 ",\"maxNs\":%" PRIu64 ",\"elapsedNs\":%" PRIu64
-           ",\"pagesPerSecond\":%.1f",
+           ",\"preemptions\":%" PRIu64 ",\"waitedNs\":%" PRIu64 ",\"pagesPerSecond\":%.1f",
             f->count, f->mismatches, latency_percentile(h, 50), latency_percentile(h, 90), latency_percentile(h, 99),
-            latency_percentile(h, 99.9), h->max, f->elapsed_ns, (double) f->count / ((double) f->elapsed_ns / 1e9));
+            latency_percentile(h, 99.9), h->max, f->elapsed_ns,
+            f->scheduling.preemptions, f->scheduling.waited_ns,
+            (double) f->count / ((double) f->elapsed_ns / 1e9));
     if (f->first_ns != 0) {
         printf(",\"firstNs\":%" PRIu64, f->first_ns);
     }

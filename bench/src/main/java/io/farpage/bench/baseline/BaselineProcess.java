@@ -2,6 +2,7 @@ package io.farpage.bench.baseline;
 
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
+import io.farpage.bench.report.Turn;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -14,6 +15,7 @@ import java.util.Locale;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * The running baseline: set up once, then asked for one round at a time. Between rounds both its processes sleep, so
@@ -37,14 +39,9 @@ public final class BaselineProcess implements AutoCloseable {
 
     /** What a round gave, and the words that go with it. */
     public record Measured(String name, String placement, String backing, FetchRound round) {
-        /** Joins all rounds of a baseline, at least one. */
-        public static Baseline all(List<Measured> rounds) {
-            Measured any = rounds.getFirst();
-            return new Baseline.Measured(
-                    any.name,
-                    any.placement,
-                    any.backing,
-                    rounds.stream().map(Measured::round).toList());
+        /** With the same words, other rounds of the same baseline. */
+        public Baseline of(List<Turn> turns) {
+            return Baseline.of(name, placement, backing, turns);
         }
     }
 
@@ -83,6 +80,17 @@ public final class BaselineProcess implements AutoCloseable {
                 baseline.close();
             }
         }
+    }
+
+    /** Ids of the program and of its server. */
+    public List<Long> processes() {
+        return family(process);
+    }
+
+    static List<Long> family(Process process) {
+        return Stream.concat(Stream.of(process.toHandle()), process.descendants())
+                .map(ProcessHandle::pid)
+                .toList();
     }
 
     /** Fetches this many pages, after the warm-up. */

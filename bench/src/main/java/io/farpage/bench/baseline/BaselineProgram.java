@@ -40,6 +40,7 @@ public sealed interface BaselineProgram {
             "page_content.h",
             "page_numbers.h",
             "page_server.h",
+            "scheduling.h",
             "wire.h");
 
     /** How long the compiler may take. */

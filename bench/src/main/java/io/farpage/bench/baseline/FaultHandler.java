@@ -81,6 +81,11 @@ public final class FaultHandler implements AutoCloseable {
         return backing;
     }
 
+    /** Ids of the program and of its server. */
+    public List<Long> processes() {
+        return BaselineProcess.family(child.process());
+    }
+
     /** Why it ended, if it did. */
     public Optional<String> lastWords() {
         return child.isAlive() ? Optional.empty() : Optional.of(child.lastWords());

@@ -1,6 +1,7 @@
 package io.farpage.bench.baseline;
 
 import io.farpage.bench.report.FetchRound;
+import io.farpage.bench.report.Scheduling;
 import java.time.Duration;
 import java.util.List;
 import org.HdrHistogram.Histogram;
@@ -16,6 +17,8 @@ record RoundJson(
         long count,
         long mismatches,
         long elapsedNs,
+        long preemptions,
+        long waitedNs,
         List<long[]> latencies) {
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
@@ -30,7 +33,11 @@ record RoundJson(
         } catch (JacksonException notJson) {
             throw new BaselineException(line, notJson);
         }
-        FetchRound round = new FetchRound(json.histogram(), json.mismatches(), Duration.ofNanos(json.elapsedNs()));
+        FetchRound round = new FetchRound(
+                json.histogram(),
+                json.mismatches(),
+                Duration.ofNanos(json.elapsedNs()),
+                new Scheduling(json.preemptions(), json.waitedNs()));
         if (round.latencies().getTotalCount() != json.count()) {
             throw new BaselineException("the C baseline counted " + json.count() + " fetches but gave the latencies of "
                     + round.latencies().getTotalCount());

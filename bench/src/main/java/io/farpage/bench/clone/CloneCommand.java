@@ -50,7 +50,8 @@ public final class CloneCommand extends MeasuringCommand<ClonePlan> {
             progress.label("making the snapshots");
             Snapshot small = agents.makeSnapshot(plan.given().memory);
             Snapshot large = agents.makeSnapshot(plan.given().large);
-            Measurement measurement = new Measurement(new Bench(plan, agents, toucher), progress, small, large);
+            Measurement measurement =
+                    new Measurement(new Bench(plan, agents, toucher), progress, running.rounds(), small, large);
             if (!plan.mounts()) {
                 return measurement.run(null);
             }
@@ -79,7 +80,7 @@ public final class CloneCommand extends MeasuringCommand<ClonePlan> {
     }
 
     /** All runs, one after another. */
-    private record Measurement(Bench bench, Progress progress, Snapshot small, Snapshot large) {
+    private record Measurement(Bench bench, Progress progress, Rounds rounds, Snapshot small, Snapshot large) {
         List<FetchRun> run(@Nullable SnapshotMount mount) throws InterruptedException {
             MappedFile localSmall = MappedFile.local(small);
             MappedFile localLarge = MappedFile.local(large);
@@ -107,11 +108,10 @@ public final class CloneCommand extends MeasuringCommand<ClonePlan> {
             ClonePlan plan = bench.plan();
             @Nullable Sharers baseline = plan.run().noBaseline() ? null : new Sharers(bench, local, null);
             MappedFile file = new MappedFile("shared-file", mount.file(small), false, true);
-            return Rounds.measure(
+            return rounds.measure(
                     new CloneRun(bench, new Sharers(bench, file, baseline), "touch", plan.given().sharers, 0),
                     baseline == null ? BaselineRunner.absent(NO_BASELINE) : CloneRun.baseline(bench, baseline),
-                    1,
-                    progress);
+                    1);
         }
 
         /** Starts clones, for the greater part, until the time is over. */
@@ -134,19 +134,17 @@ public final class CloneCommand extends MeasuringCommand<ClonePlan> {
         }
 
         private FetchRun starts(Side side, BaselineRunner baseline) throws InterruptedException {
-            return Rounds.measure(
+            return rounds.measure(
                     new CloneRun(bench, side, "start", 1, 0),
                     baseline,
-                    bench.plan().rounds(),
-                    progress);
+                    bench.plan().rounds());
         }
 
         private FetchRun touches(Side side, BaselineRunner baseline) throws InterruptedException {
-            return Rounds.measure(
+            return rounds.measure(
                     new CloneRun(bench, side, "touch", 1, bench.plan().settle()),
                     baseline,
-                    bench.plan().rounds(),
-                    progress);
+                    bench.plan().rounds());
         }
     }
 }

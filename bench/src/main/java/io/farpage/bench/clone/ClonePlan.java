@@ -6,7 +6,6 @@ import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
-import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
 import java.time.Duration;
@@ -38,6 +37,12 @@ record ClonePlan(
     private static final long MIN_TOUCHES = 16;
     private static final int MAX_SHARERS = 500;
     private static final int MAX_READAHEAD = 1024;
+    /** As a quiet machine of two CPUs takes it. */
+    private static final Duration START = Duration.ofSeconds(15);
+
+    private static final Duration ROUND_BEGIN = Duration.ofMillis(200);
+    private static final Duration CLONE_START = Duration.ofMillis(100);
+    private static final long PAGE_NANOS = 10_000;
     private static final int PART_TO_SETTLE = 16;
     private static final int PART_TO_WRITE = 64;
     private static final int EXTENTS = 64;
@@ -108,8 +113,19 @@ record ClonePlan(
     }
 
     @Override
-    public long sides() {
-        return Rounds.of(mounts ? RUNS + RUNS_OF_FILES : RUNS, rounds) + (mounts ? Rounds.of(1, 1) : 0);
+    public long allRounds() {
+        return (long) (mounts ? RUNS + RUNS_OF_FILES : RUNS) * rounds + (mounts ? 1 : 0);
+    }
+
+    @Override
+    public Duration expected() {
+        Duration copied = Duration.ofNanos(PAGE_NANOS * (2 * pages() + (mounts ? 2L * given.sharers * pages() : 0)));
+        long starts = (mounts ? 3L : 2L) * given.clones;
+        Duration touched = Duration.ofNanos(PAGE_NANOS * given.touches).plus(ROUND_BEGIN);
+        return START.plus(given.warmup)
+                .plus(copied)
+                .plus(CLONE_START.multipliedBy(starts))
+                .plus(touched.multipliedBy(2 * allRounds()));
     }
 
     @Override

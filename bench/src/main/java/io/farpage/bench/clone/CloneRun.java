@@ -6,7 +6,7 @@ import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.RunSettings;
-import java.util.ArrayList;
+import io.farpage.bench.report.Turn;
 import java.util.List;
 
 /**
@@ -43,23 +43,21 @@ record CloneRun(Bench bench, Side side, String mode, int depth, long warmup) imp
     }
 
     @Override
-    public Cost cost() {
+    public Cost cost(List<Integer> kept) {
         return side.cost();
     }
 
     /** A side that another is compared with. */
     static BaselineRunner baseline(Bench bench, Side side) {
-        List<FetchRound> rounds = new ArrayList<>();
         return new BaselineRunner() {
             @Override
-            public void run(int round, long fetches) throws InterruptedException {
-                rounds.add(side.run(round));
+            public FetchRound run(int round, long fetches) throws InterruptedException {
+                return side.run(round);
             }
 
             @Override
-            public Baseline result() {
-                return new Baseline.Measured(
-                        side.name(), bench.plan().placement().toString(), side.backing(), rounds);
+            public Baseline result(List<Turn> turns) {
+                return Baseline.of(side.name(), bench.plan().placement().toString(), side.backing(), turns);
             }
         };
     }

@@ -1,6 +1,7 @@
 package io.farpage.bench.cluster;
 
 import io.farpage.bench.process.Child;
+import java.util.List;
 
 /** A home that holds pages and the node that fetches them, processes of their own. Used by one thread. */
 public record AgentPair(AgentProcess home, Child node) {
@@ -18,6 +19,11 @@ public record AgentPair(AgentProcess home, Child node) {
         } finally {
             resume();
         }
+    }
+
+    /** Ids of both. */
+    public List<Long> processes() {
+        return List.of(home.child().pid(), node.pid());
     }
 
     /** Takes both off the CPU until {@link #resume}. */

@@ -3,6 +3,7 @@ package io.farpage.bench.command;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.RunSettings;
+import java.util.List;
 
 /** What {@link Rounds} measures in one scenario: farpage's side. Used by one thread. */
 public interface MeasuredWorkload {
@@ -19,6 +20,15 @@ public interface MeasuredWorkload {
     /** The conditions of the rounds that have been run. */
     RunSettings settings() throws InterruptedException;
 
-    /** What the rounds that have been run took beside time. */
-    Cost cost();
+    /** Ids of the processes that take part in its rounds and live through them. */
+    default List<Long> processes() {
+        return List.of();
+    }
+
+    /**
+     * What rounds took beside time.
+     *
+     * @param kept numbers of those that count
+     */
+    Cost cost(List<Integer> kept);
 }

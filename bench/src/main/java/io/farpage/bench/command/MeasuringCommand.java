@@ -10,6 +10,7 @@ import io.farpage.bench.report.FetchReport;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.ReportFiles;
 import io.farpage.bench.report.ReportTable;
+import io.farpage.bench.stall.CpuWatch;
 import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.UsageException;
 import io.farpage.pool.hugepages.HugepageReservation;
@@ -31,6 +32,8 @@ import java.util.concurrent.Callable;
 public abstract class MeasuringCommand<P extends Plan> implements Callable<Integer> {
     private static final int WRONG = 1;
     private static final Duration OWN_END = Duration.ofSeconds(10);
+    /** Percentage of the expected time after which rounds are not replaced. */
+    private static final int REPLACING_PERCENT = 150;
 
     /**
      * Checks the options.
@@ -53,8 +56,9 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
      * @param children starts programs, which end with this one
      * @param coordinator of the agents to be started
      * @param progress shows the progress
+     * @param rounds measures
      */
-    public record Running(Children children, Coordinator coordinator, Progress progress) {}
+    public record Running(Children children, Coordinator coordinator, Progress progress, Rounds rounds) {}
 
     @Override
     public final Integer call() throws InterruptedException {
@@ -90,6 +94,10 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
 
     private FetchReport measure(P plan, Duration startTimeout, Conditions conditions) throws InterruptedException {
         plan.skipped().forEach(why -> System.out.println("left out: " + why));
+        Duration longest = plan.expected().multipliedBy(REPLACING_PERCENT).dividedBy(100);
+        System.out.println("%s: %d rounds in all, about %s; up to %s if rounds are stalled and replaced"
+                .formatted(plan.subject().label(), plan.allRounds(), text(plan.expected()), text(longest)));
+        long end = System.nanoTime() + longest.toNanos();
         try (Children children =
                         Children.open(Programs.ofThisJvm(), plan.run().report().resolve("logs"), startTimeout);
                 HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
@@ -99,10 +107,12 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
             if (!hugepages.isSufficient()) {
                 progress.interrupt(() -> System.out.println(hugepages.description()));
             }
-            progress.total(plan.sides());
+            progress.total(plan.allRounds());
+            progress.expect(plan.expected());
             progress.label("starting the coordinator");
+            Rounds rounds = new Rounds(progress, CpuWatch.ofThisMachine(), () -> System.nanoTime() - end < 0);
             try (Coordinator coordinator = Coordinator.start(children)) {
-                List<FetchRun> runs = measure(plan, new Running(children, coordinator, progress));
+                List<FetchRun> runs = measure(plan, new Running(children, coordinator, progress, rounds));
                 progress.label(plan.subject().label());
                 progress.finish();
                 return new FetchReport(plan.subject(), conditions, runs, plan.skipped());
@@ -114,5 +124,11 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
                 throw e;
             }
         }
+    }
+
+    private static String text(Duration time) {
+        return time.toMinutes() == 0
+                ? time.toSeconds() + " s"
+                : time.toMinutes() + " min " + time.toSecondsPart() + " s";
     }
 }

@@ -2,6 +2,7 @@ package io.farpage.bench.command;
 
 import io.farpage.bench.report.Bounds;
 import io.farpage.bench.report.Subject;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -15,8 +16,11 @@ public interface Plan {
     /** Why cases that were not asked for by name are left out, a line each. */
     List<String> skipped();
 
-    /** Rounds of one side, of farpage or of the baseline, in all scenarios together. */
-    long sides();
+    /** Rounds that are asked for, in all scenarios together. */
+    long allRounds();
+
+    /** About how long all of it takes on a quiet machine, if no round is replaced. */
+    Duration expected();
 
     /** Hugepages of 2 MiB that all programs take together. */
     long hugepages();

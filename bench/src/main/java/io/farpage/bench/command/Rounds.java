@@ -2,38 +2,153 @@ package io.farpage.bench.command;
 
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.FetchRun;
+import io.farpage.bench.report.Screening;
+import io.farpage.bench.report.Turn;
+import io.farpage.bench.stall.CpuWatch;
+import io.farpage.bench.stall.StallRule;
 import io.farpage.progress.Progress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 
 /**
- * Measures one scenario: rounds of farpage and of the baseline alternate. Which comes first changes with every round,
- * so that a drift of the machine favours neither.
+ * Measures runs: in each round every side has its turn. The order is reversed with every round, so that a drift of the
+ * machine favours none. Rounds that were {@linkplain StallRule stalled} are replaced, at most half as many as were
+ * asked for, and only while there is time. When the time is over, a run ends with its sixth round. Used by one thread.
  */
 public final class Rounds {
-    private Rounds() {}
+    private final Progress progress;
+    private final CpuWatch watch;
+    private final BooleanSupplier isInTime;
 
-    /** How much {@link #measure} advances a progress by, in rounds of one side. */
-    public static long of(int scenarios, int rounds) {
-        return 2L * scenarios * rounds;
+    /** @param isInTime whether there is time for more rounds than the fewest that can be judged */
+    Rounds(Progress progress, CpuWatch watch, BooleanSupplier isInTime) {
+        this.progress = progress;
+        this.watch = watch;
+        this.isInTime = isInTime;
     }
 
-    /** Runs {@code rounds} of each. */
-    public static FetchRun measure(MeasuredWorkload workload, BaselineRunner baseline, int rounds, Progress progress)
+    /**
+     * What a run gave.
+     *
+     * @param kept numbers of the rounds that count, at least one
+     */
+    public record Taken(List<Integer> kept, Screening screening) {
+        /** What the rounds that count gave, out of what each round gave. */
+        public <T> List<T> of(List<T> all) {
+            return kept.stream().map(all::get).toList();
+        }
+    }
+
+    /** Compares a workload with its baseline. */
+    public FetchRun measure(MeasuredWorkload workload, BaselineRunner baseline, int rounds)
             throws InterruptedException {
-        List<FetchRound> measured = new ArrayList<>();
-        for (int side = 0; side < 2 * rounds; side++) {
-            int round = side / 2;
-            boolean isFarpage = side % 4 == 0 || side % 4 == 3;
-            progress.label("%s: round %d of %d, %s"
-                    .formatted(workload.name(), round + 1, rounds, isFarpage ? "farpage" : "baseline"));
-            if (isFarpage) {
-                measured.add(workload.run(round));
-            } else {
-                baseline.run(round, measured.getLast().latencies().getTotalCount());
+        List<FetchRound> ours = new ArrayList<>();
+        List<Turn> theirs = new ArrayList<>();
+        List<ComparedSide> sides = new ArrayList<>();
+        sides.add(new ComparedSide() {
+            @Override
+            public String label() {
+                return "farpage";
             }
+
+            @Override
+            public Turn run(int round) throws InterruptedException {
+                ours.add(workload.run(round));
+                return ours.getLast();
+            }
+
+            @Override
+            public List<Long> processes() {
+                return workload.processes();
+            }
+        });
+        if (!baseline.isAbsent()) {
+            sides.add(new ComparedSide() {
+                @Override
+                public String label() {
+                    return "baseline";
+                }
+
+                @Override
+                public Turn run(int round) throws InterruptedException {
+                    theirs.add(baseline.run(round, ours.getLast().latencies().getTotalCount()));
+                    return theirs.getLast();
+                }
+
+                @Override
+                public List<Long> processes() {
+                    return baseline.processes();
+                }
+            });
+        }
+        Taken taken = alternate(workload.name(), sides, rounds);
+        return new FetchRun(
+                workload.settings(),
+                taken.of(ours),
+                baseline.result(baseline.isAbsent() ? List.of() : taken.of(theirs)),
+                workload.cost(taken.kept()),
+                taken.screening());
+    }
+
+    /**
+     * Has the sides take turns.
+     *
+     * @param name of the run
+     * @param sides at least one
+     * @param rounds asked for
+     */
+    public Taken alternate(String name, List<ComparedSide> sides, int rounds) throws InterruptedException {
+        List<StallRule.Side> contention = sides.stream()
+                .map(side -> new StallRule.Side(side.label(), new ArrayList<>()))
+                .toList();
+        for (int round = 0; round < rounds && (round < StallRule.FEWEST || isInTime.getAsBoolean()); round++) {
+            takeTurns("%s: round %d of %d".formatted(name, round + 1, rounds), sides, contention, round);
             progress.advance(1);
         }
-        return new FetchRun(workload.settings(), measured, baseline.result(), workload.cost());
+        List<Optional<String>> stalled = StallRule.stalled(contention);
+        int most = rounds + (rounds + 1) / 2;
+        while (kept(stalled).size() < rounds && stalled.size() < most && isInTime.getAsBoolean()) {
+            int round = stalled.size();
+            takeTurns(name + ": round " + (round + 1) + ", for a stalled one", sides, contention, round);
+            stalled = StallRule.stalled(contention);
+        }
+        List<Integer> kept = kept(stalled);
+        List<String> dropped = new ArrayList<>();
+        for (int round = 0; round < stalled.size(); round++) {
+            String number = "round " + (round + 1) + ": ";
+            stalled.get(round).ifPresent(reason -> dropped.add(number + reason));
+        }
+        // Medians leave half of the rounds below each bound, but not the same half below all of them.
+        List<Integer> counted =
+                kept.isEmpty() ? IntStream.range(0, stalled.size()).boxed().toList() : kept;
+        return new Taken(
+                counted,
+                new Screening(rounds, kept.isEmpty() ? List.of() : dropped, judgedBy(contention, kept.isEmpty())));
+    }
+
+    private static String judgedBy(List<StallRule.Side> contention, boolean allStalled) {
+        return StallRule.judgedBy(contention) + (allStalled ? "; ALL ROUNDS WERE STALLED, and all are counted" : "");
+    }
+
+    private static List<Integer> kept(List<Optional<String>> stalled) {
+        return IntStream.range(0, stalled.size())
+                .filter(round -> stalled.get(round).isEmpty())
+                .boxed()
+                .toList();
+    }
+
+    private void takeTurns(String label, List<ComparedSide> sides, List<StallRule.Side> contention, int round)
+            throws InterruptedException {
+        for (int i = 0; i < sides.size(); i++) {
+            int at = round % 2 == 0 ? i : sides.size() - 1 - i;
+            ComparedSide side = sides.get(at);
+            progress.label(label + ", " + side.label());
+            CpuWatch.Watched watched = watch.begin(side.processes());
+            Turn turn = side.run(round);
+            contention.get(at).rounds().add(watched.end(turn.scheduling()));
+        }
     }
 }

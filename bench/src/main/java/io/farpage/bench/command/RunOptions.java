@@ -41,7 +41,7 @@ public final class RunOptions {
     @Option(
             names = "--rounds",
             description = "Rounds of each run, 1 to 1000; each round is followed or preceded by one of the baseline"
-                    + " (default: fetch 11, fault 7, clone 5)")
+                    + " (default: fetch 11, fault 9, clone 5)")
     private @Nullable Integer rounds;
 
     @Option(

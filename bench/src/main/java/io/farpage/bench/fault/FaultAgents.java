@@ -11,6 +11,7 @@ import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.command.MeasuringCommand;
+import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
 import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.guest.command.CommandException;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 
 /**
  * A home, a second one if pages have two, and the node whose agent resolves the toucher's faults with the home's pages.
@@ -207,6 +209,12 @@ final class FaultAgents implements AutoCloseable {
     /** What the home's pages are made of. */
     String backing() {
         return backing;
+    }
+
+    /** Ids of the agents. */
+    List<Long> processes() {
+        return Stream.concat(agents.processes().stream(), secondHome.map(AgentProcess::child).map(Child::pid).stream())
+                .toList();
     }
 
     /** What carries the pages, named as the provider of verbs. */

@@ -5,8 +5,8 @@ import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
+import io.farpage.bench.report.Turn;
 import io.farpage.guest.command.CommandException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -17,7 +17,6 @@ final class FaultBaseline implements BaselineRunner {
     private final FaultScenario scenario;
     private final FaultAgents agents;
     private final Optional<FaultHandler> handler;
-    private final List<FetchRound> rounds = new ArrayList<>();
 
     private FaultBaseline(FaultPlan plan, FaultScenario scenario, FaultAgents agents, Optional<FaultHandler> handler) {
         this.plan = plan;
@@ -38,17 +37,21 @@ final class FaultBaseline implements BaselineRunner {
     }
 
     @Override
-    public void run(int round, long fetches) throws InterruptedException {
+    public FetchRound run(int round, long fetches) throws InterruptedException {
         FaultToucher.Walk walk = scenario.walk(plan, round);
-        rounds.add(
-                handler.isPresent()
-                        ? touch(handler.get(), walk)
-                        : agents.run(
-                                        scenario.kind().reference(plan),
-                                        walk,
-                                        scenario.placement().toucherCpu())
-                                .measured()
-                                .round());
+        return handler.isPresent()
+                ? touch(handler.get(), walk)
+                : agents.run(
+                                scenario.kind().reference(plan),
+                                walk,
+                                scenario.placement().toucherCpu())
+                        .measured()
+                        .round();
+    }
+
+    @Override
+    public List<Long> processes() {
+        return handler.map(FaultHandler::processes).orElseGet(agents::processes);
     }
 
     private FetchRound touch(FaultHandler c, FaultToucher.Walk walk) throws InterruptedException {
@@ -61,14 +64,11 @@ final class FaultBaseline implements BaselineRunner {
     }
 
     @Override
-    public Baseline result() {
-        String placement = scenario.placement().toString();
-        return handler.map(c -> new Baseline.Measured(
-                        "c-fault-" + scenario.idle().baseline().name().toLowerCase(Locale.ROOT),
-                        placement,
-                        c.backing(),
-                        rounds))
-                .orElseGet(() -> new Baseline.Measured(
-                        scenario.kind().reference(plan).label(), placement, agents.backing(), rounds));
+    public Baseline result(List<Turn> turns) {
+        String name = handler.isPresent()
+                ? "c-fault-" + scenario.idle().baseline().name().toLowerCase(Locale.ROOT)
+                : scenario.kind().reference(plan).label();
+        String backing = handler.map(FaultHandler::backing).orElseGet(agents::backing);
+        return Baseline.of(name, scenario.placement().toString(), backing, turns);
     }
 }

@@ -9,7 +9,6 @@ import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
-import io.farpage.bench.command.Rounds;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.report.FetchRun;
@@ -86,7 +85,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
             try {
                 for (int i = 0; i < scenarios.size(); i++) {
                     BaselineRunner baseline = FaultBaseline.of(plan, scenarios.get(i), agents, handler);
-                    runs.add(Rounds.measure(measurements.get(i), baseline, plan.rounds(), progress));
+                    runs.add(running.rounds().measure(measurements.get(i), baseline, plan.rounds()));
                 }
             } finally {
                 handler.ifPresent(FaultHandler::close);

@@ -14,7 +14,7 @@ final class FaultMeasurement implements MeasuredWorkload {
     private final FaultPlan plan;
     private final FaultScenario scenario;
     private final FaultAgents agents;
-    private final List<GuestStatus> counted = new ArrayList<>();
+    private final List<GuestStatus> rounds = new ArrayList<>();
 
     FaultMeasurement(FaultPlan plan, FaultScenario scenario, FaultAgents agents) {
         this.plan = plan;
@@ -41,23 +41,29 @@ final class FaultMeasurement implements MeasuredWorkload {
                 scenario.kind().measured(plan),
                 scenario.walk(plan, round),
                 scenario.placement().toucherCpu());
-        counted.add(done.agent());
+        rounds.add(done.agent());
         return done.measured().round();
     }
 
     @Override
-    public Cost cost() {
-        long prefetched = sum(status -> status.faults().prefetchedPages());
-        long hits = sum(status -> status.where().prefetchHits());
+    public List<Long> processes() {
+        return agents.processes();
+    }
+
+    @Override
+    public Cost cost(List<Integer> kept) {
+        List<GuestStatus> counted = kept.stream().map(rounds::get).toList();
+        long prefetched = sum(counted, status -> status.faults().prefetchedPages());
+        long hits = sum(counted, status -> status.where().prefetchHits());
         return new Cost.OfFaults(
-                median(status -> status.faults().fetchP50Ns()),
-                median(status -> status.faults().installP50Ns()),
-                sum(status -> status.faults().faults()),
-                sum(status -> status.where().evictions()),
+                median(counted, status -> status.faults().fetchP50Ns()),
+                median(counted, status -> status.faults().installP50Ns()),
+                sum(counted, status -> status.faults().faults()),
+                sum(counted, status -> status.where().evictions()),
                 prefetched == 0 ? null : Math.round(10_000.0 * hits / prefetched) / 10_000.0);
     }
 
-    private long median(ToLongFunction<GuestStatus> figure) {
+    private static long median(List<GuestStatus> counted, ToLongFunction<GuestStatus> figure) {
         return counted.stream()
                 .mapToLong(figure)
                 .sorted()
@@ -66,7 +72,7 @@ final class FaultMeasurement implements MeasuredWorkload {
                 .orElse(0);
     }
 
-    private long sum(ToLongFunction<GuestStatus> figure) {
+    private static long sum(List<GuestStatus> counted, ToLongFunction<GuestStatus> figure) {
         return counted.stream().mapToLong(figure).sum();
     }
 

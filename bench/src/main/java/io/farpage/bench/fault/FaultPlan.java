@@ -7,7 +7,6 @@ import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
-import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
 import io.farpage.coordinator.model.Presence;
@@ -30,7 +29,7 @@ import java.util.Set;
 record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String> skipped, int rounds) implements Plan {
     static final int PAGE_BYTES = 4096;
 
-    private static final int DEFAULT_ROUNDS = 7;
+    private static final int DEFAULT_ROUNDS = 9;
 
     /** Below it a quarter of the pages is less than an agent needs. */
     private static final long MIN_PAGES = 256;
@@ -38,6 +37,11 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
     private static final long MAX_PAGES = 1L << 24;
     private static final int MAX_THREADS = 64;
     private static final int MAX_PREFETCH = 64;
+    /** As a quiet machine of two CPUs takes it. */
+    private static final Duration START = Duration.ofSeconds(9);
+
+    private static final Duration ROUND_BEGIN = Duration.ofMillis(150);
+    private static final long PAGE_NANOS = 40_000;
     private static final int PART_TO_SETTLE = 16;
 
     /**
@@ -100,12 +104,19 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
         return given.run;
     }
 
-    /** For all agents' pools and the baseline's pages. */
     @Override
-    public long sides() {
-        return Rounds.of(scenarios.size(), rounds);
+    public long allRounds() {
+        return (long) scenarios.size() * rounds;
     }
 
+    @Override
+    public Duration expected() {
+        long idles = scenarios.stream().map(FaultScenario::idle).distinct().count();
+        Duration side = ROUND_BEGIN.plusNanos(PAGE_NANOS * given.pages);
+        return given.warmup.plus(START).multipliedBy(idles).plus(side.multipliedBy(2 * allRounds()));
+    }
+
+    /** For all agents' pools and the baseline's pages. */
     @Override
     public long hugepages() {
         long second = hasSecondHome() ? AgentFlags.hugepages(storedBytes(), FaultAgents.STAGING) : 0;

@@ -4,18 +4,21 @@ import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.BaselineSettings;
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.report.Baseline;
+import io.farpage.bench.report.FetchRound;
+import io.farpage.bench.report.Turn;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /** The C program that fetches pages over TCP. */
 final class CBaselineRunner implements BaselineRunner {
     private final FetchPlan plan;
     private final Pair pair;
     private final BaselineProcess process;
-    private final List<BaselineProcess.Measured> rounds = new ArrayList<>();
+    private BaselineProcess.@Nullable Measured last;
 
     private CBaselineRunner(FetchPlan plan, Pair pair, BaselineProcess process) {
         this.plan = plan;
@@ -47,17 +50,24 @@ final class CBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public void run(int round, long fetches) throws InterruptedException {
+    public FetchRound run(int round, long fetches) throws InterruptedException {
         Duration timeout = plan.roundTimeout();
-        rounds.add(pair.agents()
+        BaselineProcess.Measured measured = pair.agents()
                 .whilePaused(() -> plan.roundCount() > 0
                         ? process.run(plan.roundCount(), timeout)
-                        : process.runFor(plan.roundTime(), timeout)));
+                        : process.runFor(plan.roundTime(), timeout));
+        last = measured;
+        return measured.round();
     }
 
     @Override
-    public Baseline result() {
-        return BaselineProcess.Measured.all(rounds);
+    public List<Long> processes() {
+        return process.processes();
+    }
+
+    @Override
+    public Baseline result(List<Turn> turns) {
+        return Objects.requireNonNull(last, "no round was run").of(turns);
     }
 
     @Override

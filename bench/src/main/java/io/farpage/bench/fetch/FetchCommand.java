@@ -2,7 +2,6 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
-import io.farpage.bench.command.Rounds;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.progress.Progress;
 import java.util.ArrayList;
@@ -43,7 +42,7 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
                 progress.label(scenario.name() + ": warming up");
                 measurement.warmUp();
                 try (BaselineRunner baseline = baselines.start(scenario, pair)) {
-                    runs.add(Rounds.measure(measurement, baseline, plan.rounds(), progress));
+                    runs.add(running.rounds().measure(measurement, baseline, plan.rounds()));
                 }
             }
         }

@@ -71,17 +71,23 @@ final class FetchMeasurement implements MeasuredWorkload {
     }
 
     @Override
-    public Cost cost() {
-        List<Double> allocated = answers.stream()
+    public List<Long> processes() {
+        return pair.agents().processes();
+    }
+
+    @Override
+    public Cost cost(List<Integer> kept) {
+        List<Answer.Round> counted = kept.stream().map(answers::get).toList();
+        List<Double> allocated = counted.stream()
                 .map(answer -> (double) answer.allocatedBytes() / answer.count())
                 .sorted()
                 .toList();
-        long cpuNs = answers.stream().mapToLong(Answer.Round::cpuNs).sum();
-        long fetches = answers.stream().mapToLong(Answer.Round::count).sum();
+        long cpuNs = counted.stream().mapToLong(Answer.Round::cpuNs).sum();
+        long fetches = counted.stream().mapToLong(Answer.Round::count).sum();
         return new Cost.OfFetches(
                 allocated.get(allocated.size() / 2),
                 (double) cpuNs / fetches,
-                answers.stream().mapToLong(Answer.Round::replays).sum());
+                counted.stream().mapToLong(Answer.Round::replays).sum());
     }
 
     @Override

@@ -5,7 +5,6 @@ import static io.farpage.bench.command.Plan.require;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
-import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
@@ -31,6 +30,11 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
     static final long SETTLE = 2000;
 
     private static final int DEFAULT_ROUNDS = 11;
+    /** As a quiet machine of two CPUs takes it. */
+    private static final Duration START = Duration.ofSeconds(6);
+
+    private static final Duration ROUND_BEGIN = Duration.ofMillis(100);
+    private static final long PAGE_NANOS = 30_000;
     private static final int MAX_DEPTH = 1024;
     private static final long MAX_BYTES = 1L << 40;
 
@@ -149,12 +153,20 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
         return given.run;
     }
 
-    /** For the pools of one scenario, which follow one another, and for the baseline's pages. */
     @Override
-    public long sides() {
-        return Rounds.of(scenarios.size(), rounds);
+    public long allRounds() {
+        return (long) scenarios.size() * rounds;
     }
 
+    @Override
+    public Duration expected() {
+        Duration side = roundCount() > 0 ? Duration.ofNanos(PAGE_NANOS * roundCount()) : roundTime();
+        Duration prepared = START.plus(given.warmup).plusNanos(PAGE_NANOS * given.pages);
+        return prepared.multipliedBy((baseline == BaselineKind.PLAIN ? 2L : 1L) * scenarios.size())
+                .plus(side.plus(ROUND_BEGIN).multipliedBy((baseline == BaselineKind.NONE ? 1 : 2) * allRounds()));
+    }
+
+    /** For the pools of one scenario, which follow one another, and for the baseline's pages. */
     @Override
     public long hugepages() {
         long most = scenarios.stream()

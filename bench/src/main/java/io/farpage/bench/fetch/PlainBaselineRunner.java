@@ -5,7 +5,7 @@ import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
-import java.util.ArrayList;
+import io.farpage.bench.report.Turn;
 import java.util.List;
 
 /**
@@ -18,7 +18,6 @@ final class PlainBaselineRunner implements BaselineRunner {
     private final Coordinator coordinator;
     private final Pair plain;
     private final FetchMeasurement measurement;
-    private final List<FetchRound> rounds = new ArrayList<>();
 
     private PlainBaselineRunner(FetchPlan plan, Scenario scenario, Pair measured, Coordinator coordinator, Pair plain) {
         this.scenario = scenario;
@@ -44,19 +43,24 @@ final class PlainBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public void run(int round, long fetches) throws InterruptedException {
-        rounds.add(measured.agents().whilePaused(() -> {
+    public FetchRound run(int round, long fetches) throws InterruptedException {
+        return measured.agents().whilePaused(() -> {
             plain.agents().resume();
             FetchRound done = measurement.run(round);
             plain.agents().pause();
             return done;
-        }));
+        });
     }
 
     @Override
-    public Baseline result() {
-        return new Baseline.Measured(
-                "farpage-plain-" + scenario.idle().label(), scenario.placement().toString(), plain.backing(), rounds);
+    public List<Long> processes() {
+        return plain.agents().processes();
+    }
+
+    @Override
+    public Baseline result(List<Turn> turns) {
+        return Baseline.of(
+                "farpage-plain-" + scenario.idle().label(), scenario.placement().toString(), plain.backing(), turns);
     }
 
     @Override

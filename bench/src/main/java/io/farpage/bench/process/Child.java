@@ -40,6 +40,11 @@ public final class Child implements AutoCloseable {
         return process;
     }
 
+    /** Its process id. */
+    public long pid() {
+        return process.pid();
+    }
+
     public boolean isAlive() {
         return process.isAlive();
     }

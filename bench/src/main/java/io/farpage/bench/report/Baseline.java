@@ -1,5 +1,6 @@
 package io.farpage.bench.report;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** What a run is compared with. */
@@ -30,6 +31,25 @@ public sealed interface Baseline {
         public Rated {
             rounds = List.copyOf(rounds);
         }
+    }
+
+    /**
+     * A baseline of turns that are all alike.
+     *
+     * @param turns {@link FetchRound}s, or {@link Rate}s
+     */
+    static Baseline of(String name, String placement, String backing, List<Turn> turns) {
+        List<FetchRound> rounds = new ArrayList<>();
+        List<Rate> rates = new ArrayList<>();
+        for (Turn turn : turns) {
+            switch (turn) {
+                case FetchRound round -> rounds.add(round);
+                case Rate rate -> rates.add(rate);
+            }
+        }
+        return rates.isEmpty()
+                ? new Measured(name, placement, backing, rounds)
+                : new Rated(name, placement, backing, rates);
     }
 
     /** Not measured, with the reason in a form to show: the run then has no ratio. */

@@ -38,14 +38,18 @@ public record Bounds(Map<Figure, Double> limits) {
             limits.forEach((figure, limit) -> {
                 boolean latency = run.settings().mode().equals(LATENCY);
                 switch (figure) {
-                    case P50 -> check(found, run, figure, latency, run.ratioP50(), limit);
-                    case P99 -> check(found, run, figure, latency, run.ratioP99(), limit);
-                    case THROUGHPUT -> check(found, run, figure, !latency, run.ratioThroughput(), limit);
+                    case P50 -> check(found, run, figure, latency, median(run.ratioP50()), limit);
+                    case P99 -> check(found, run, figure, latency, median(run.ratioP99()), limit);
+                    case THROUGHPUT -> check(found, run, figure, !latency, median(run.ratioThroughput()), limit);
                     case ALLOCATED -> check(found, run, figure, true, allocated(run), limit);
                 }
             });
         }
         return found;
+    }
+
+    private static @Nullable Double median(@Nullable Ratio ratio) {
+        return ratio == null ? null : ratio.median();
     }
 
     private static @Nullable Double allocated(FetchResult run) {

@@ -6,22 +6,22 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The figures of one run, named as they are in the JSON. Times are nanoseconds over all rounds together, ratios are the
- * median over the rounds of farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a
- * baseline, it and the ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of
- * a baseline that tells its rate alone.
+ * The figures of one run, named as they are in the JSON. Times are nanoseconds over all rounds that count together,
+ * ratios are farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a baseline, it and the
+ * ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of a baseline that tells
+ * its rate alone.
  */
 public record FetchResult(
         @JsonUnwrapped RunSettings settings,
         int rounds,
+        Screening screening,
         @JsonUnwrapped Figures figures,
         @JsonUnwrapped Cost cost,
         @Nullable BaselineResult baseline,
         @Nullable String baselineAbsent,
-        @Nullable Double ratioP50,
-        @Nullable Double ratioP99,
-        @Nullable Double ratioThroughput,
-        @Nullable RatioSpreads ratioSpreads) {
+        @Nullable Ratio ratioP50,
+        @Nullable Ratio ratioP99,
+        @Nullable Ratio ratioThroughput) {
 
     /** What one side did, over all its rounds; the latencies are null if that side tells its rate alone. */
     public record Figures(
@@ -70,44 +70,46 @@ public record FetchResult(
             String hugepages,
             @JsonUnwrapped Figures figures) {}
 
-    /** How far the rounds' ratios lie apart. */
-    public record RatioSpreads(
-            @Nullable Spread p50, @Nullable Spread p99, Spread throughput) {}
-
     static FetchResult of(FetchRun run) {
         List<FetchRound> rounds = run.rounds();
-        @Nullable BaselineResult baseline = null;
-        @Nullable String absent = null;
-        @Nullable RatioSpreads spreads = null;
-        switch (run.baseline()) {
-            case Baseline.Measured(String name, String placement, String backing, List<FetchRound> theirs) -> {
-                baseline = new BaselineResult(name, placement, backing, Figures.of(theirs));
-                spreads = new RatioSpreads(
-                        Spread.of(rounds, theirs, round -> round.at(50)),
-                        Spread.of(rounds, theirs, round -> round.at(99)),
-                        Spread.of(rounds, theirs, FetchRound::pagesPerSecond));
-            }
-            case Baseline.Rated(String name, String placement, String backing, List<Rate> rates) -> {
-                baseline = new BaselineResult(name, placement, backing, Figures.ofRates(rates));
-                spreads = new RatioSpreads(
-                        null, null, Spread.of(rounds, FetchRound::pagesPerSecond, rates, Rate::pagesPerSecond));
-            }
-            case Baseline.Absent(String reason) -> absent = reason;
-        }
+        return switch (run.baseline()) {
+            case Baseline.Measured(String name, String placement, String backing, List<FetchRound> theirs) ->
+                of(
+                        run,
+                        new BaselineResult(name, placement, backing, Figures.of(theirs)),
+                        null,
+                        Ratio.of(rounds, round -> round.at(50), theirs, round -> round.at(50)),
+                        Ratio.of(rounds, round -> round.at(99), theirs, round -> round.at(99)),
+                        Ratio.of(rounds, Turn::pagesPerSecond, theirs, Turn::pagesPerSecond));
+            case Baseline.Rated(String name, String placement, String backing, List<Rate> rates) ->
+                of(
+                        run,
+                        new BaselineResult(name, placement, backing, Figures.ofRates(rates)),
+                        null,
+                        null,
+                        null,
+                        Ratio.of(rounds, Turn::pagesPerSecond, rates, Turn::pagesPerSecond));
+            case Baseline.Absent(String reason) -> of(run, null, reason, null, null, null);
+        };
+    }
+
+    private static FetchResult of(
+            FetchRun run,
+            @Nullable BaselineResult baseline,
+            @Nullable String absent,
+            @Nullable Ratio p50,
+            @Nullable Ratio p99,
+            @Nullable Ratio throughput) {
         return new FetchResult(
                 run.settings(),
-                rounds.size(),
-                Figures.of(rounds),
+                run.rounds().size(),
+                run.screening(),
+                Figures.of(run.rounds()),
                 run.cost(),
                 baseline,
                 absent,
-                spreads == null ? null : median(spreads.p50()),
-                spreads == null ? null : median(spreads.p99()),
-                spreads == null ? null : spreads.throughput().median(),
-                spreads);
-    }
-
-    private static @Nullable Double median(@Nullable Spread spread) {
-        return spread == null ? null : spread.median();
+                p50,
+                p99,
+                throughput);
     }
 }

@@ -9,8 +9,10 @@ import org.HdrHistogram.Histogram;
  * @param latencies of every fetch of the round, in nanoseconds, 3 significant digits; not changed once handed over
  * @param mismatches how many pages did not hold what they should
  * @param elapsed wall time from the first request to the last reply
+ * @param scheduling of a measuring program that has ended with the round
  */
-public record FetchRound(Histogram latencies, long mismatches, Duration elapsed) {
+public record FetchRound(Histogram latencies, long mismatches, Duration elapsed, Scheduling scheduling)
+        implements Turn {
     /** The longest latency told apart; a longer one is recorded as this. */
     public static final long LONGEST_NS = (1L << 36) - 1;
 
@@ -21,12 +23,18 @@ public record FetchRound(Histogram latencies, long mismatches, Duration elapsed)
         }
     }
 
+    /** A round of programs that live on. */
+    public FetchRound(Histogram latencies, long mismatches, Duration elapsed) {
+        this(latencies, mismatches, elapsed, Scheduling.NONE);
+    }
+
     /** An empty histogram with the buckets that every round uses. */
     public static Histogram newHistogram() {
         return new Histogram(LONGEST_NS, 3);
     }
 
-    double pagesPerSecond() {
+    @Override
+    public double pagesPerSecond() {
         return latencies.getTotalCount() * 1e9 / elapsed.toNanos();
     }
 

@@ -3,8 +3,11 @@ package io.farpage.bench.report;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 
-/** One run: its settings, its rounds, those of its baseline, and what a fetch took beside time. */
-public record FetchRun(RunSettings settings, List<FetchRound> rounds, Baseline baseline, Cost cost) {
+/**
+ * One run: its settings, its rounds, those of its baseline, what a fetch took beside time, and which rounds those are.
+ */
+public record FetchRun(
+        RunSettings settings, List<FetchRound> rounds, Baseline baseline, Cost cost, Screening screening) {
     public FetchRun {
         rounds = List.copyOf(rounds);
         if (rounds.isEmpty()) {

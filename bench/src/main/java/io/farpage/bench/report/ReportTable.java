@@ -30,6 +30,7 @@ public final class ReportTable {
                     "", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "pages/s", count(report.subject())));
             lines.add(row("farpage " + settings.transport(), result.figures()));
             compare(result, lines);
+            explain(result.rounds(), result.screening(), lines);
             switch (result.cost()) {
                 case Cost.OfFetches fetches -> explain(fetches, lines);
                 case Cost.OfFaults faults -> explain(faults, lines);
@@ -109,14 +110,31 @@ public final class ReportTable {
 
     private static void compare(FetchResult result, List<String> lines) {
         FetchResult.BaselineResult baseline = result.baseline();
-        FetchResult.RatioSpreads ratios = result.ratioSpreads();
-        if (baseline == null || ratios == null) {
+        if (baseline == null) {
             lines.add("  no baseline: " + result.baselineAbsent());
             return;
         }
         lines.add(row(baseline.name(), baseline.figures()));
-        lines.add("  ratio, median of %d rounds (min..max): p50 %s, p99 %s, throughput %s"
-                .formatted(result.rounds(), spread(ratios.p50()), spread(ratios.p99()), spread(ratios.throughput())));
+        lines.add("  ratio, median of %d rounds (%s): p50 %s, p99 %s, throughput %s"
+                .formatted(
+                        result.rounds(),
+                        result.rounds() < Ratio.FEWEST
+                                ? "no 95 % interval: that takes " + Ratio.FEWEST + " rounds"
+                                : "95 % interval",
+                        ratio(result.ratioP50()),
+                        ratio(result.ratioP99()),
+                        ratio(result.ratioThroughput())));
+    }
+
+    private static void explain(int rounds, Screening screening, List<String> lines) {
+        lines.add("  %d of %d rounds dropped; judged by %s"
+                .formatted(
+                        screening.dropped().size(), rounds + screening.dropped().size(), screening.judgedBy()));
+        screening.dropped().forEach(reason -> lines.add("    " + reason));
+        if (rounds < screening.asked()) {
+            lines.add("  TOO FEW ROUNDS REMAIN: %d of the %d asked for; run it again when the machine is less busy"
+                    .formatted(rounds, screening.asked()));
+        }
     }
 
     private static String row(String name, FetchResult.Figures figures) {
@@ -138,8 +156,15 @@ public final class ReportTable {
         };
     }
 
-    private static String spread(@Nullable Spread s) {
-        return s == null ? "not known" : String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", s.median(), s.min(), s.max());
+    private static String ratio(@Nullable Ratio ratio) {
+        if (ratio == null) {
+            return "not known";
+        }
+        Double low = ratio.low();
+        Double high = ratio.high();
+        return low == null || high == null
+                ? String.format(Locale.ROOT, "%.2f×", ratio.median())
+                : String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", ratio.median(), low, high);
     }
 
     private static String micros(@Nullable Long ns) {

@@ -61,7 +61,7 @@ function fetched(run) {
 const grouped = number => Math.round(number).toLocaleString("en-US");
 const bytes = size => size >= 1 << 20 ? size / (1 << 20) + " MiB" : size / 1024 + " KiB";
 const times = ratio => ratio.toFixed(2) + "×";
-const range = spread => `${spread.min.toFixed(2)} to ${spread.max.toFixed(2)}`;
+const interval = ratio => ratio.low === null ? "" : `${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)}`;
 
 function micros(ns) {
   const us = ns / 1000;
@@ -79,10 +79,10 @@ function tile(label, figure, unit, ...against) {
 
 function against(run, key) {
   if (!run.baseline) return ["no baseline in this run"];
-  const spread = run.ratioSpreads[key];
-  if (spread === null) return [`${run.baseline.name} tells its rate alone`];
-  return [element("b", {}, `${times(spread.median)} ${run.baseline.name}`), element("br"),
-    `${range(spread)} over ${run.rounds} rounds`];
+  const ratio = run[key];
+  if (ratio === null) return [`${run.baseline.name} tells its rate alone`];
+  return [element("b", {}, `${times(ratio.median)} ${run.baseline.name}`), element("br"),
+    ratio.low === null ? `median of ${run.rounds} rounds` : `${interval(ratio)}: 95 % interval, ${run.rounds} rounds`];
 }
 
 function head() {
@@ -91,16 +91,16 @@ function head() {
   const fastest = data.runs.reduce((a, b) => b.pagesPerSecond > a.pagesPerSecond ? b : a);
   const count = data.runs.reduce((sum, r) => sum + r.count, 0);
   const wrong = data.runs.reduce((sum, r) => sum + r.mismatches, 0);
-  const ratio = run.ratioP50 === null ? "" : `, ${times(run.ratioP50)} the time of ${run.baseline.name}`;
+  const ratio = run.ratioP50 === null ? "" : `, ${times(run.ratioP50.median)} the time of ${run.baseline.name}`;
   report.append(
     element("p", {class: "eyebrow"}, `farpage page ${data.subject}`),
     element("h1", {}, `${words.headline(bytes(run.pageSize))} in ${micros(run.p50Ns)}\u00a0µs${ratio}`),
     element("p", {class: "meta"}, `${run.name}: ${run.transport}, depth ${run.depth}, ${run.pattern}, ${run.placement}. `
       + `${where.cpuModel}, ${where.cpus} CPUs, ${where.startedAt.replace("T", " ").replace("Z", " UTC")}.`),
     element("div", {class: "tiles"},
-      tile(`p50, ${run.name}`, micros(run.p50Ns), "µs", ...against(run, "p50")),
-      tile(`p99, ${run.name}`, micros(run.p99Ns), "µs", ...against(run, "p99")),
-      tile(`Throughput, depth ${fastest.depth}`, grouped(fastest.pagesPerSecond), "pages/s", ...against(fastest, "throughput")),
+      tile(`p50, ${run.name}`, micros(run.p50Ns), "µs", ...against(run, "ratioP50")),
+      tile(`p99, ${run.name}`, micros(run.p99Ns), "µs", ...against(run, "ratioP99")),
+      tile(`Throughput, depth ${fastest.depth}`, grouped(fastest.pagesPerSecond), "pages/s", ...against(fastest, "ratioThroughput")),
       tile("Pages checked", grouped(count), "", wrong === 0
         ? element("span", {class: "good"}, "✓ each held what it should")
         : element("span", {class: "bad"}, `✗ ${grouped(wrong)} did not hold what they should`))));
@@ -303,16 +303,22 @@ function table(run) {
   const titles = ["µs", "p50", "p90", "p99", "p99.9", "max", "pages/s", words.count, "mismatches"];
   const body = element("tbody", {}, figures(`farpage ${run.transport}`, run));
   if (run.baseline) {
-    const {p50, p99, throughput} = run.ratioSpreads;
     const blank = () => element("td", {});
-    const cell = spread => spread === null ? blank()
-      : element("td", {}, times(spread.median), element("small", {}, range(spread)));
+    const cell = ratio => ratio === null ? blank()
+      : element("td", {}, times(ratio.median), element("small", {}, interval(ratio)));
     body.append(figures(run.baseline.name, run.baseline),
-      element("tr", {class: "ratio"}, element("th", {scope: "row"}, "ratio", element("small", {}, `median of ${run.rounds} rounds`)),
-        cell(p50), blank(), cell(p99), blank(), blank(), cell(throughput), blank(), blank()));
+      element("tr", {class: "ratio"}, element("th", {scope: "row"}, "ratio", element("small", {}, run.ratioThroughput.low === null ? "median" : "median, 95 % interval")),
+        cell(run.ratioP50), blank(), cell(run.ratioP99), blank(), blank(), cell(run.ratioThroughput), blank(), blank()));
   }
   return element("div", {class: "scroll"}, element("table", {},
     element("thead", {}, element("tr", {}, ...titles.map(t => element("th", {scope: "col"}, t)))), body));
+}
+
+function screened(run) {
+  const {asked, dropped, judgedBy} = run.screening;
+  return `${dropped.length} of ${run.rounds + dropped.length} rounds dropped; judged by ${judgedBy}.`
+    + dropped.map(reason => ` ${reason}.`).join("")
+    + (run.rounds < asked ? ` Too few rounds remain: ${run.rounds} of the ${asked} asked for.` : "");
 }
 
 function section(run, curves) {
@@ -322,6 +328,7 @@ function section(run, curves) {
       + `${run.placement}; idle strategy ${run.idleStrategy}; pages in ${run.hugepages}; `
       + `${run.rounds} rounds, ${grouped(run.warmup)} ${words.count} of warm-up before each`));
   if (words.phases) made.append(element("p", {class: "settings"}, words.phases(run)));
+  made.append(element("p", {class: run.rounds < run.screening.asked ? "note" : "settings"}, screened(run)));
   if (!run.baseline) made.append(element("p", {class: "note"}, `No baseline: ${run.baselineAbsent}`));
   made.append(...plot(run, curves), table(run));
   return made;
@@ -348,6 +355,6 @@ head();
 data.runs.forEach((run, i) => report.append(section(run, data.curves[i])));
 report.append(conditions(), element("p", {class: "reading"},
   words.latency + ", in rounds that alternate with the baseline's on the same CPUs. "
-  + "Percentiles are over all rounds together; a ratio is the median of the rounds' own ratios, with the lowest and the "
-  + "highest. Each side goes on only when the last page is there, so a stall delays requests instead of being counted "
+  + "Percentiles are over all rounds that count together; a ratio is the median of the rounds' own ratios, with its 95 % "
+  + "interval by order statistics. Each side goes on only when the last page is there, so a stall delays requests instead of being counted "
   + "against those that would have been sent meanwhile (coordinated omission)."));

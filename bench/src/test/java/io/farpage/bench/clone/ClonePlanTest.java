@@ -67,8 +67,8 @@ final class ClonePlanTest {
         ClonePlan plan = plan(List.of(0), Optional.of("open(/dev/fuse): ENOENT"), "--rounds=2", "--clones=2");
         assertFalse(plan.mounts());
         assertEquals(List.of("runs with the file of a mounted snapshot: open(/dev/fuse): ENOENT"), plan.skipped());
-        assertEquals(2 * 3 * 2, plan.sides());
-        assertEquals(2 * 6 * 2 + 2, plan("--rounds=2", "--clones=2").sides());
+        assertEquals(3 * 2, plan.allRounds());
+        assertEquals(6 * 2 + 1, plan("--rounds=2", "--clones=2").allRounds());
     }
 
     @Test

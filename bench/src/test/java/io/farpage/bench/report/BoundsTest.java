@@ -24,7 +24,8 @@ final class BoundsTest {
                 SampleReport.rounds(3, 88_000, ours),
                 new Baseline.Rated(
                         "ib_read_bw", "client cpu 0", "one buffer", Collections.nCopies(5, new Rate(10_000, baseline))),
-                SampleReport.COST);
+                SampleReport.COST,
+                SampleReport.SCREENING);
     }
 
     @Test
@@ -55,7 +56,8 @@ final class BoundsTest {
                         SampleReport.settings("latency-spin", "latency", 1),
                         SampleReport.rounds(1, 9_000, 90_000),
                         new Baseline.Absent("perftest is not installed"),
-                        SampleReport.COST)),
+                        SampleReport.COST,
+                        SampleReport.SCREENING)),
                 List.of());
         assertEquals(
                 List.of("latency-spin: p50 has no baseline to be held against: perftest is not installed"),
@@ -66,10 +68,11 @@ final class BoundsTest {
     void shouldShowARateWithoutLatencies() {
         String table = ReportTable.render(REPORT);
         assertTrue(
-                table.contains("ratio, median of 5 rounds (min..max): p50 not known, p99 not known, throughput 0.90"),
+                table.contains("ratio, median of 5 rounds (no 95 % interval: that takes 6 rounds): p50 not known,"
+                        + " p99 not known, throughput 0.90×"),
                 table);
         FetchResult run = REPORT.results().get(1);
-        assertEquals(0.9, run.ratioThroughput());
+        assertEquals(new Ratio(0.9, null, null), run.ratioThroughput());
         assertNull(run.ratioP50());
     }
 }

@@ -17,7 +17,8 @@ final class CloneReportTest {
                 SampleReport.settings("shared-file", "touch", 50),
                 SampleReport.rounds(1, 9_000, 90_000),
                 new Baseline.Absent("--no-baseline was given"),
-                cost);
+                cost,
+                SampleReport.SCREENING);
         return new FetchReport(Subject.CLONE, SampleReport.CONDITIONS, List.of(run), List.of("mounts: no /dev/fuse"));
     }
 

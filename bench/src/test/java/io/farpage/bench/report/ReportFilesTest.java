@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -60,11 +61,12 @@ final class ReportFilesTest {
         assertEquals(92_700, json.at("/baseline/pagesPerSecond").asDouble(), 1);
         assertTrue(json.at("/baseline/p50Ns").asLong() > 8_000);
         assertTrue(json.at("/baseline/p99Ns").asLong() > 8_000);
-        assertEquals(9_100.0 / 8_800, json.get("ratioP50").asDouble(), 0.01);
-        assertTrue(json.get("ratioP99").asDouble() > 0.5);
-        assertEquals(1 / 1.03, json.get("ratioThroughput").asDouble(), 0.001);
-        assertTrue(json.at("/ratioSpreads/p50/min").asDouble()
-                <= json.at("/ratioSpreads/p50/max").asDouble());
+        assertEquals(9_100.0 / 8_800, json.at("/ratioP50/median").asDouble(), 0.01);
+        assertTrue(json.at("/ratioP99/median").asDouble() > 0.5);
+        assertEquals(1 / 1.03, json.at("/ratioThroughput/median").asDouble(), 0.001);
+        assertTrue(json.at("/ratioP50/low").isNull(), "five rounds have no interval");
+        assertEquals(
+                "round 3: baseline: it waited", json.at("/screening/dropped/0").asString());
     }
 
     @Test
@@ -133,7 +135,34 @@ final class ReportFilesTest {
         assertTrue(
                 table.contains("throughput: soft, 4 KiB pages, depth 64, random; client cpu 0, server cpu 1"), table);
         assertTrue(table.contains("ratio, median of 5 rounds"), table);
+        assertTrue(table.contains("1 of 6 rounds dropped; judged by CPU pressure"), table);
+        assertTrue(table.contains("    round 3: baseline: it waited"), table);
         assertTrue(table.contains("690,000"), table);
+    }
+
+    @Test
+    void shouldPrintTheIntervalBesideTheMedianFromSixRoundsOn() {
+        FetchReport report = report(new Screening(9, List.of(), "CPU pressure"), 9);
+        assertTrue(ReportTable.render(report)
+                .contains("ratio, median of 9 rounds (95 % interval): p50 1.00× (1.00..1.00)"));
+    }
+
+    @Test
+    void shouldSayPlainlyWhenTooFewRoundsRemain() {
+        String table = ReportTable.render(report(new Screening(9, List.of("round 2: busy"), "CPU pressure"), 7));
+        assertTrue(table.contains("TOO FEW ROUNDS REMAIN: 7 of the 9 asked for"), table);
+    }
+
+    private static FetchReport report(Screening screening, int count) {
+        List<FetchRound> rounds =
+                Collections.nCopies(count, SampleReport.rounds(1, 9_000, 90_000).getFirst());
+        FetchRun run = new FetchRun(
+                SampleReport.settings("latency-spin", "latency", 1),
+                rounds,
+                new Baseline.Measured("c-tcp-spin", "spin", "4K", rounds),
+                SampleReport.COST,
+                screening);
+        return new FetchReport(Subject.FETCH, SampleReport.CONDITIONS, List.of(run), List.of());
     }
 
     @Test
@@ -143,7 +172,11 @@ final class ReportFilesTest {
         IllegalArgumentException refused = assertThrows(
                 IllegalArgumentException.class,
                 () -> new FetchRun(
-                        SampleReport.settings("latency-spin", "latency", 1), rounds, fewer, SampleReport.COST));
+                        SampleReport.settings("latency-spin", "latency", 1),
+                        rounds,
+                        fewer,
+                        SampleReport.COST,
+                        SampleReport.SCREENING));
         assertTrue(refused.toString().contains("5 rounds, its baseline 4"), refused.toString());
     }
 
@@ -155,7 +188,8 @@ final class ReportFilesTest {
                         SampleReport.settings("latency-spin", "latency", 1),
                         SampleReport.rounds(1, 9_000, 90_000),
                         new Baseline.Absent("no C compiler"),
-                        SampleReport.COST)),
+                        SampleReport.COST,
+                        SampleReport.SCREENING)),
                 List.of());
     }
 }

@@ -23,6 +23,8 @@ final class SampleReport {
 
     static final Cost COST = new Cost.OfFetches(0, 9_400, 0);
 
+    static final Screening SCREENING = new Screening(5, List.of("round 3: baseline: it waited"), "CPU pressure");
+
     static FetchReport threeRuns() {
         return new FetchReport(
                 Subject.FETCH,
@@ -43,7 +45,8 @@ final class SampleReport {
                         "spin, client cpu 0, server cpu 1",
                         "hugetlb-2M",
                         rounds(2, baseline, pagesPerSecond * 1.03)),
-                COST);
+                COST,
+                SCREENING);
     }
 
     static RunSettings settings(String name, String mode, int depth) {

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.stall;
+
+import org.jspecify.annotations.NullMarked;

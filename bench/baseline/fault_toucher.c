@@ -4,8 +4,8 @@
  * runs on such memory feels it. What a page holds is checked after the clock has stopped. Prints one line of JSON.
  * In it, firstNs is the time from before the memory is mapped until the first touch is over.
  *
- * The same program measures an agent and fault_baseline, which bring the pages. So is memory that is a private mapping of a
- * file: nothing is handed over then, and the kernel brings the pages.
+ * The same program measures an agent and fault_baseline, which bring the pages. With --file or --swap nothing is handed over, and
+ * the kernel brings the pages: of a file that is mapped privately, or those that it has written to a swap device before.
  */
 #define _GNU_SOURCE
 #define PROGRAM "fault_toucher"
@@ -41,6 +41,8 @@ struct toucher_options {
     uint64_t timeout;
     int cpu;
     bool anonymous;
+    bool swap;
+    bool watch;
     bool fill;
     bool recheck;
     bool cold;
@@ -70,10 +72,12 @@ struct thread {
 };
 
 static void explain(FILE *out) {
-    fputs("usage: fault_toucher --socket PATH|--file PATH [options]\n"
+    fputs("usage: fault_toucher --socket PATH|--file PATH|--swap [options]\n"
           "  --socket PATH         where the memory is handed over\n"
+          "  --watch               end when the connection is closed over which the memory was handed over\n"
           "  --memory BYTES        that are handed over, if they are more than the pages to touch (0)\n"
           "  --file PATH           file that is mapped privately instead\n"
+          "  --swap                memory that is filled and then paged out by the kernel instead\n"
           "  --cold                drop the file's pages from the page cache first\n"
           "  --pages N             pages to touch, each once (8192)\n"
           "  --touches N           touch that many of the pages, the first ones in the order (all)\n"
@@ -107,6 +111,7 @@ static struct toucher_options parse(int argc, char **argv) {
             {"dirty", required_argument, NULL, 'd'},      {"cold", no_argument, NULL, 'C'},
             {"hold", no_argument, NULL, 'H'},             {"armed", no_argument, NULL, 'a'},
             {"memory", required_argument, NULL, 'm'},     {"stream", no_argument, NULL, 'R'},
+            {"swap", no_argument, NULL, 'W'},             {"watch", no_argument, NULL, 'e'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
     static const char *const patterns[] = {"random", "sequential", NULL};
@@ -130,6 +135,8 @@ static struct toucher_options parse(int argc, char **argv) {
             case 'T': o.touches = parse_number("--touches", optarg, 1, 1ull << 31); break;
             case 'd': o.dirty = parse_number("--dirty", optarg, 0, 1ull << 31); break;
             case 'C': o.cold = true; break;
+            case 'e': o.watch = true; break;
+            case 'W': o.swap = o.anonymous = true; break;
             case 'H': o.hold = true; break;
             case 'a': o.armed = true; break;
             case 'R': o.stream = true; break;
@@ -138,11 +145,15 @@ static struct toucher_options parse(int argc, char **argv) {
             default: explain(stderr); exit(1);
         }
     }
-    if (optind != argc || (o.socket == NULL) == (o.path == NULL)) {
-        fail("%s; see --help", optind != argc ? "more than options were given" : "one of --socket and --file is needed");
+    if (optind != argc || (o.socket != NULL) + (o.path != NULL) + o.swap != 1) {
+        fail("%s; see --help",
+                optind != argc ? "more than options were given" : "one of --socket, --file and --swap is needed");
     }
-    if (o.path == NULL ? o.dirty > 0 || o.cold || o.hold : o.fill || o.stream) {
-        fail("%s", o.path == NULL ? "--dirty, --cold and --hold need --file" : "--fill and --stream need --socket");
+    if (o.path == NULL && (o.dirty > 0 || o.cold || o.hold)) {
+        fail("--dirty, --cold and --hold need --file");
+    }
+    if (o.socket == NULL && (o.fill || o.stream)) {
+        fail("--fill and --stream need --socket");
     }
     if (o.touches > o.pages || o.dirty > o.pages) {
         fail("--touches %" PRIu64 ", --dirty %" PRIu64 ": there are %" PRIu64 " pages", o.touches, o.dirty, o.pages);
@@ -314,6 +325,45 @@ static void measure(const struct toucher_options *o, const char *memory, const u
     free(threads);
 }
 
+/* The pages that are not in a swap device: bit 62 of their entries (Documentation/admin-guide/mm/pagemap.rst). */
+static uint64_t pages_in_memory(const char *at, uint64_t pages) {
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t *entries = malloc(pages * sizeof *entries);
+    size_t size = pages * sizeof *entries;
+    if (fd < 0 || entries == NULL
+            || pread(fd, entries, size, (off_t) ((uintptr_t) at / PAGE * sizeof *entries)) != (ssize_t) size) {
+        fail("pagemap of %" PRIu64 " pages: %s", pages, strerror(errno));
+    }
+    uint64_t left = 0;
+    for (uint64_t page = 0; page < pages; page++) {
+        left += (entries[page] >> 62 & 1) == 0;
+    }
+    free(entries);
+    close(fd);
+    return left;
+}
+
+static void fill(const struct toucher_options *o, char *at) {
+    for (uint64_t page = 0; page < o->pages; page++) {
+        page_content_fill((uint64_t *) (at + page * PAGE), PAGE, o->seed, page);
+    }
+}
+
+static void page_out(const struct toucher_options *o, const struct memory *m) {
+    fill(o, m->at);
+    uint64_t left = o->pages;
+    for (int attempt = 0; attempt < 10 && left > 0; attempt++) {
+        if (madvise(m->at, m->bytes, MADV_PAGEOUT) != 0) {
+            fail("MADV_PAGEOUT of %zu bytes: %s", m->bytes, strerror(errno));
+        }
+        left = pages_in_memory(m->at, o->pages);
+    }
+    if (left > 0) {
+        fail("--swap: %" PRIu64 " of %" PRIu64 " pages stay in memory; turn on a swap device with room for them", left,
+                o->pages);
+    }
+}
+
 /* How many pages of the file are in the page cache, mapped by any process or by none. */
 static uint64_t cached_pages(const struct memory *m) {
     size_t pages = (m->bytes + PAGE - 1) / PAGE;
@@ -368,6 +418,23 @@ static void stream(const struct toucher_options *o, char *memory) {
     printf("{\"touches\":%" PRIu64 ",\"mismatches\":%" PRIu64 "}\n", touches, mismatches);
 }
 
+static void *await_handler_end(void *connection) {
+    struct pollfd fd = {.fd = (int) (intptr_t) connection, .events = POLLRDHUP};
+    while (poll(&fd, 1, -1) < 0 && errno == EINTR) {
+    }
+    fail("what brings the pages has ended");
+}
+
+/* Its end would leave the next fault without an answer. */
+static void end_with_handler(int connection) {
+    pthread_t thread;
+    int failure = pthread_create(&thread, NULL, await_handler_end, (void *) (intptr_t) connection);
+    if (failure != 0) {
+        fail("pthread_create: %s", strerror(failure));
+    }
+    pthread_detach(thread);
+}
+
 int main(int argc, char **argv) {
     struct toucher_options o = parse(argc, argv);
     /* Ends it even in the midst of a fault that nobody resolves. */
@@ -390,14 +457,17 @@ int main(int argc, char **argv) {
     }
     /* One fault a page, whatever the machine's policy on huge pages. */
     madvise(m.at, m.bytes, MADV_NOHUGEPAGE);
-    if (o.path == NULL) {
+    if (o.swap) {
+        page_out(&o, &m);
+    } else if (o.path == NULL) {
         int uffd = register_memory(m.at, m.bytes);
-        hand_over(o.socket, m.at, m.bytes, PAGE, uffd, m.file);
+        int connection = hand_over(o.socket, m.at, m.bytes, PAGE, uffd, m.file);
+        if (o.watch) {
+            end_with_handler(connection);
+        }
     }
     if (o.fill) {
-        for (uint64_t page = 0; page < o.pages; page++) {
-            page_content_fill((uint64_t *) (m.at + page * PAGE), PAGE, o.seed, page);
-        }
+        fill(&o, m.at);
         puts("filled");
         return 0;
     }

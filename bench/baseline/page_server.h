@@ -135,16 +135,8 @@ static inline int start_server(const struct options *o, struct page_memory memor
         fail("the server ended before its pages were filled");
     }
     close(filled[0]);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof address) != 0) {
-        fail("cannot connect to 127.0.0.1:%u: %s", ntohs(address.sin_port), strerror(errno));
-    }
+    int fd = connect_to_port(ntohs(address.sin_port));
     close(listening);
-    configure_socket(fd);
-    struct timeval timeout = {.tv_sec = (time_t) (TIMEOUT_NS / 1000000000)};
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
-        fail("setsockopt SO_RCVTIMEO: %s", strerror(errno));
-    }
     return fd;
 }
 

@@ -74,6 +74,29 @@ static inline void configure_socket(int fd) {
     }
 }
 
+/* A connection to a port of 127.0.0.1, whose server may need a moment to listen. A wait for a reply has an end. */
+static inline int connect_to_port(uint16_t port) {
+    struct sockaddr_in address = {
+            .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    uint64_t deadline = now_ns() + TIMEOUT_NS;
+    for (;;) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, (struct sockaddr *) &address, sizeof address) == 0) {
+            configure_socket(fd);
+            struct timeval timeout = {.tv_sec = (time_t) (TIMEOUT_NS / 1000000000)};
+            if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
+                fail("setsockopt SO_RCVTIMEO: %s", strerror(errno));
+            }
+            return fd;
+        }
+        if (fd < 0 || errno != ECONNREFUSED || now_ns() > deadline) {
+            fail("cannot connect to 127.0.0.1:%u: %s", port, strerror(errno));
+        }
+        close(fd);
+        nanosleep(&(struct timespec) {.tv_nsec = 10000000}, NULL);
+    }
+}
+
 /*
  * One recv of 1 to `size` bytes; 0 when the peer has closed. The clock is read once in 65536 empty polls: a peer that has
  * died closes the socket, so timeout only ends a peer that hangs.

@@ -27,6 +27,9 @@ public sealed interface BaselineProgram {
     /** Touches memory that another process pages; see {@link FaultToucher}. */
     String TOUCHER = "fault_toucher";
 
+    /** Runs a program on one CPU, scheduled as the servers are. */
+    String PLACED = "placed";
+
     /** Installs pages of 2 MiB by the two ways that the kernel has. */
     String INSTALL = "install_baseline";
 
@@ -40,7 +43,13 @@ public sealed interface BaselineProgram {
             "page_content.h",
             "page_numbers.h",
             "page_server.h",
+            "page_source.h",
             "scheduling.h",
+            "source_memcached.h",
+            "source_nbd.h",
+            "source_pages.h",
+            "source_redis.h",
+            "source_text.h",
             "wire.h");
 
     /** How long the compiler may take. */

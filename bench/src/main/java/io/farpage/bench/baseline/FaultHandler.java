@@ -28,6 +28,18 @@ public final class FaultHandler implements AutoCloseable {
     private final Path socket;
     private final String backing;
 
+    /**
+     * How it is reached, and what it reaches.
+     *
+     * @param socket where it listens for memory
+     * @param source protocol and port of the server that has its pages; empty: a process of its own
+     */
+    public record Doors(Path socket, List<String> source) {
+        public Doors {
+            source = List.copyOf(source);
+        }
+    }
+
     private FaultHandler(Child child, Path socket, String backing) {
         this.child = child;
         this.socket = socket;
@@ -37,21 +49,23 @@ public final class FaultHandler implements AutoCloseable {
     /**
      * Starts it and waits until its pages are filled.
      *
-     * @param socket where it listens for memory
+     * @param doors where it listens for memory, and where its pages are
      * @param settings of the fetches; what is measured is the toucher's to say
      */
     public static FaultHandler start(
-            Children children, Path program, Path socket, BaselineSettings settings, Duration timeout)
+            Children children, Path program, Doors doors, BaselineSettings settings, Duration timeout)
             throws InterruptedException {
-        List<String> command = new ArrayList<>(List.of(program.toString(), socket.toString()));
+        List<String> command =
+                new ArrayList<>(List.of(program.toString(), doors.socket().toString()));
+        command.addAll(doors.source());
         command.addAll(settings.arguments());
-        Child child = children.launch("fault baseline", command, true);
+        Child child = children.launch("fault baseline " + doors.socket().getFileName(), command, true);
         CompletableFuture<Optional<String>> first = new CompletableFuture<>();
         Thread.ofVirtual().name("fault-baseline-output").start(() -> first.complete(firstLine(child)));
         try {
             String line = first.get(timeout.toMillis(), TimeUnit.MILLISECONDS).orElse("");
             if (line.startsWith(READY)) {
-                return new FaultHandler(child, socket, line.substring(READY.length()));
+                return new FaultHandler(child, doors.socket(), line.substring(READY.length()));
             }
             child.awaitEnd(FAREWELL);
             throw new CommandException(child.lastWords());

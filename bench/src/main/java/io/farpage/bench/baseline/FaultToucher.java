@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
 
 /**
  * The C program that touches memory which another process pages, an agent or a {@link FaultHandler}, or which is a
@@ -67,6 +68,15 @@ public record FaultToucher(Path program, Children children) {
         }
     }
 
+    /** Memory that is handed over to a {@link FaultHandler}: if that ends, the program ends, too, and does not wait. */
+    public record HandedToC(Handed handed) implements Memory {
+        @Override
+        public List<String> options() {
+            return Stream.concat(handed.options().stream(), Stream.of("--watch"))
+                    .toList();
+        }
+    }
+
     /**
      * A private mapping of a file.
      *
@@ -80,6 +90,14 @@ public record FaultToucher(Path program, Children children) {
                 options.add("--cold");
             }
             return options;
+        }
+    }
+
+    /** Memory that the kernel has written to a swap device. */
+    public record Swapped() implements Memory {
+        @Override
+        public List<String> options() {
+            return List.of("--swap");
         }
     }
 

@@ -228,9 +228,15 @@ final class FaultAgents implements AutoCloseable {
      */
     BaselineProcess.Measured touchPaused(Path handler, FaultToucher.Walk walk, int toucherCpu)
             throws InterruptedException {
-        FaultToucher.Setting there = setting.with(new FaultToucher.Handed(handler, plan.given().backing))
+        FaultToucher.Setting there = setting.with(
+                        new FaultToucher.HandedToC(new FaultToucher.Handed(handler, plan.given().backing)))
                 .on(toucherCpu);
-        return agents.whilePaused(() -> toucher.touch(there, walk));
+        return whilePaused(() -> toucher.touch(there, walk));
+    }
+
+    /** Takes the agents off the CPU meanwhile. */
+    <T> T whilePaused(AgentPair.Paused<T> work) throws InterruptedException {
+        return agents.whilePaused(work);
     }
 
     @Override

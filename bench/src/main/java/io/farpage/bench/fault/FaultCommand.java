@@ -1,26 +1,18 @@
 package io.farpage.bench.fault;
 
-import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.BaselineProgram;
-import io.farpage.bench.baseline.BaselineSettings;
-import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.baseline.FaultHandler;
 import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
-import io.farpage.bench.pattern.PagePattern;
-import io.farpage.bench.process.Children;
 import io.farpage.bench.report.FetchRun;
-import io.farpage.guest.command.CommandException;
 import io.farpage.progress.Progress;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -46,26 +38,19 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
     @Override
     protected List<FetchRun> measure(FaultPlan plan, Running running) throws InterruptedException {
         running.progress().label("building the C programs");
-        FaultToucher toucher = new FaultToucher(build(BaselineProgram.TOUCHER, plan), running.children());
+        Handlers handlers = new Handlers(plan, running.children());
+        FaultToucher toucher = new FaultToucher(handlers.build(BaselineProgram.TOUCHER), running.children());
         Map<Idle, List<FaultScenario>> byIdle = plan.scenarios().stream()
                 .collect(Collectors.groupingBy(FaultScenario::idle, LinkedHashMap::new, Collectors.toList()));
         List<FetchRun> runs = new ArrayList<>();
         for (List<FaultScenario> scenarios : byIdle.values()) {
-            runs.addAll(measure(plan, scenarios, running, toucher));
+            runs.addAll(measure(plan, scenarios, running, handlers, toucher));
         }
         return runs;
     }
 
-    private static Path build(String program, FaultPlan plan) throws InterruptedException {
-        return switch (BaselineProgram.build(program, plan.run().report().resolve("baseline"))) {
-            case BaselineProgram.Built(Path built, Path _) -> built;
-            case BaselineProgram.Unavailable(String reason) ->
-                throw new CommandException("what touches the memory is a C program: " + reason);
-        };
-    }
-
     private static List<FetchRun> measure(
-            FaultPlan plan, List<FaultScenario> scenarios, Running running, FaultToucher toucher)
+            FaultPlan plan, List<FaultScenario> scenarios, Running running, Handlers handlers, FaultToucher toucher)
             throws InterruptedException {
         FaultScenario first = scenarios.getFirst();
         String idle = first.idle().label();
@@ -81,7 +66,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
             boolean needsHandler = !plan.run().noBaseline()
                     && scenarios.stream().anyMatch(scenario -> scenario.kind().isAgainstC());
             Optional<FaultHandler> handler =
-                    needsHandler ? Optional.of(startHandler(plan, first, running.children())) : Optional.empty();
+                    needsHandler ? Optional.of(handlers.start(first, "c", List.of())) : Optional.empty();
             try {
                 for (int i = 0; i < scenarios.size(); i++) {
                     BaselineRunner baseline = FaultBaseline.of(plan, scenarios.get(i), agents, handler);
@@ -100,27 +85,5 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
         for (int i = 0; System.nanoTime() - deadline < 0; i++) {
             measurements.get(i % measurements.size()).warmUp();
         }
-    }
-
-    private static FaultHandler startHandler(FaultPlan plan, FaultScenario scenario, Children children)
-            throws InterruptedException {
-        return FaultHandler.start(
-                children,
-                build(BaselineProgram.FAULT, plan),
-                children.scratch().resolve("c-" + scenario.idle().label() + ".sock"),
-                new BaselineSettings(
-                        scenario.idle().baseline(),
-                        1,
-                        FaultPlan.PAGE_BYTES,
-                        plan.given().pages,
-                        PagePattern.RANDOM,
-                        1,
-                        Verification.NONE,
-                        OptionalInt.of(scenario.placement().handlerCpu()),
-                        OptionalInt.of(scenario.placement().homeCpu()),
-                        true,
-                        plan.run().seed(),
-                        0),
-                BaselineProcess.START_TIMEOUT);
     }
 }

@@ -77,6 +77,10 @@ bench: build ## fetch pages between two agents and compare with the C baseline; 
 bench-fault: build ## resolve page faults from another node and compare with the C baseline; ARGS='--help' for options
 	@bin/page-bench fault $(ARGS)
 
+.PHONY: bench-peers
+bench-peers: build ## resolve page faults with pages of memcached, redis, nbdkit, zram and farpage, and compare with a page server in C; ARGS='--help' for options
+	@bin/page-bench peers $(ARGS)
+
 .PHONY: format
 format: ## format the sources
 	@$(JDK); $(MVN) $(MVN_FLAGS) spotless:apply

@@ -5,6 +5,7 @@ import io.farpage.bench.agents.ProbeCommand;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.clone.CloneCommand;
 import io.farpage.bench.fault.FaultCommand;
+import io.farpage.bench.fault.PeersCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
@@ -36,6 +37,7 @@ public final class Main implements Callable<Integer> {
     private static final List<Class<?>> COMMANDS = List.of(
             FetchCommand.class,
             FaultCommand.class,
+            PeersCommand.class,
             ClusterCommand.class,
             ProbeCommand.class,
             FetchNodeCommand.class,
@@ -76,7 +78,7 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new UsageException(
-                "say what to do: fetch, fault, park, snapshot, clone, cluster, guest-vm, install or stress");
+                "say what to do: fetch, fault, peers, park, snapshot, clone, cluster, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -65,5 +65,14 @@ final class FaultOptions {
     Duration warmup = Duration.ZERO;
 
     @Mixin
-    final RunOptions run = new RunOptions();
+    final RunOptions run;
+
+    FaultOptions() {
+        this(new RunOptions());
+    }
+
+    /** For another command, which sets the others. */
+    FaultOptions(RunOptions run) {
+        this.run = run;
+    }
 }

@@ -109,11 +109,20 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
         return (long) scenarios.size() * rounds;
     }
 
+    /** About how long agents take to start and to warm up, in all. */
+    Duration prepared() {
+        long idles = scenarios.stream().map(FaultScenario::idle).distinct().count();
+        return given.warmup.plus(START).multipliedBy(idles);
+    }
+
+    /** About how long a round of one side takes. */
+    Duration side() {
+        return ROUND_BEGIN.plusNanos(PAGE_NANOS * given.pages);
+    }
+
     @Override
     public Duration expected() {
-        long idles = scenarios.stream().map(FaultScenario::idle).distinct().count();
-        Duration side = ROUND_BEGIN.plusNanos(PAGE_NANOS * given.pages);
-        return given.warmup.plus(START).multipliedBy(idles).plus(side.multipliedBy(2 * allRounds()));
+        return prepared().plus(side().multipliedBy(2 * allRounds()));
     }
 
     /** For all agents' pools and the baseline's pages. */

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
@@ -65,6 +66,11 @@ public final class Children implements AutoCloseable {
     /** Has a directory unmounted at the end, where a child mounts a file system; one directory at most. */
     public void mounted(Path directory) {
         say(() -> watchdog.mounted(directory));
+    }
+
+    /** Has a zram device turned off and removed at the end, if this process is killed before; one at most. */
+    public void swapped(Optional<Integer> zram) {
+        say(() -> watchdog.swapped(zram));
     }
 
     @FunctionalInterface

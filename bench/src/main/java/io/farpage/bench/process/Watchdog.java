@@ -3,25 +3,28 @@ package io.farpage.bench.process;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
  * A shell that outlives this process by a moment, however the process ends. At the end of its standard input the shell
- * kills the processes that were added, unmounts what they have mounted, removes a directory, and takes back the
- * hugepages that are still borrowed. A shutdown hook cannot do that after SIGKILL. Thread-safe.
+ * kills the processes that were added, unmounts what they have mounted, removes a zram device and a directory, and
+ * takes back the hugepages that are still borrowed. A shutdown hook cannot do that after SIGKILL. Thread-safe.
  */
 final class Watchdog implements AutoCloseable {
     private static final long FAREWELL_SECONDS = 5;
 
     /**
-     * +PID adds a process to kill, -PID takes it out, =COUNT says how many hugepages are borrowed, and a path is where
-     * a file system is mounted until the end. Ctrl-C reaches the whole process group, and must not end this.
+     * +PID adds a process to kill, -PID takes it out, =COUNT says how many hugepages are borrowed, %ID which zram
+     * device is swapped to, and a path is where a file system is mounted until the end. Ctrl-C reaches the whole
+     * process group, and must not end this.
      */
     private static final String SCRIPT = """
             trap '' INT TERM HUP
             all=' '
             borrowed=0
             mounted=
+            zram=
             while read -r line; do
                 pid=${line#?}
                 count=$pid
@@ -29,11 +32,16 @@ final class Watchdog implements AutoCloseable {
                     +*) all="$all$pid " ;;
                     -*) all="${all%% "$pid" *} ${all#* "$pid" }" ;;
                     =*) borrowed=$count ;;
+                    %*) zram=$count ;;
                     /*) mounted=$line ;;
                 esac
             done
             for pid in $all; do kill -KILL "$pid" 2>/dev/null; done
             [ -z "$mounted" ] || umount -l "$mounted" 2>/dev/null
+            if [ -n "$zram" ]; then
+                swapoff "/dev/zram$zram" 2>/dev/null
+                echo "$zram" >/sys/class/zram-control/hot_remove
+            fi
             rm -rf -- "$1"
             [ "$borrowed" = 0 ] || echo $(($(cat "$2") - borrowed)) >"$2"
             """;
@@ -76,6 +84,11 @@ final class Watchdog implements AutoCloseable {
     /** Says where a process mounts a file system, which it may leave if it is killed; one directory at most. */
     void mounted(Path directory) throws IOException {
         say(directory.toAbsolutePath().toString());
+    }
+
+    /** Says which zram device is swapped to, or that none is. */
+    void swapped(Optional<Integer> zram) throws IOException {
+        say("%" + zram.map(String::valueOf).orElse(""));
     }
 
     private synchronized void say(String line) throws IOException {

@@ -55,7 +55,7 @@ public record Bounds(Map<Figure, Double> limits) {
     private static @Nullable Double allocated(FetchResult run) {
         return switch (run.cost()) {
             case Cost.OfFetches fetches -> fetches.allocatedBytesPerFetch();
-            case Cost.OfFaults _, Cost.OfStarts _, Cost.OfTouches _, Cost.OfSharing _ -> null;
+            case Cost.OfFaults _, Cost.OfStarts _, Cost.OfTouches _, Cost.OfSharing _, Cost.NotCounted _ -> null;
         };
     }
 

@@ -94,6 +94,9 @@ public sealed interface Cost {
         }
     }
 
+    /** Nothing was counted. */
+    record NotCounted() implements Cost {}
+
     private static double rounded(double ratio) {
         return Math.round(ratio * 10_000) / 10_000.0;
     }

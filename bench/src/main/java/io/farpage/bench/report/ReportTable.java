@@ -13,6 +13,9 @@ public final class ReportTable {
 
     /** The whole table, lines ended by newlines. Latencies are in microseconds. */
     public static String render(FetchReport report) {
+        if (report.subject() == Subject.PEERS) {
+            return PeersTable.render(report);
+        }
         List<String> lines = new ArrayList<>();
         for (FetchResult result : report.results()) {
             RunSettings settings = result.settings();
@@ -37,6 +40,7 @@ public final class ReportTable {
                 case Cost.OfStarts starts -> explain(starts, lines);
                 case Cost.OfTouches touches -> explain(touches, lines);
                 case Cost.OfSharing sharing -> explain(sharing, lines);
+                case Cost.NotCounted _ -> {}
             }
             lines.add(
                     result.figures().mismatches() == 0
@@ -126,7 +130,7 @@ public final class ReportTable {
                         ratio(result.ratioThroughput())));
     }
 
-    private static void explain(int rounds, Screening screening, List<String> lines) {
+    static void explain(int rounds, Screening screening, List<String> lines) {
         lines.add("  %d of %d rounds dropped; judged by %s"
                 .formatted(
                         screening.dropped().size(), rounds + screening.dropped().size(), screening.judgedBy()));
@@ -152,11 +156,11 @@ public final class ReportTable {
     private static String count(Subject subject) {
         return switch (subject) {
             case FETCH -> "fetches";
-            case FAULT, CLONE -> "touches";
+            case FAULT, PEERS, CLONE -> "touches";
         };
     }
 
-    private static String ratio(@Nullable Ratio ratio) {
+    static String ratio(@Nullable Ratio ratio) {
         if (ratio == null) {
             return "not known";
         }
@@ -167,15 +171,15 @@ public final class ReportTable {
                 : String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", ratio.median(), low, high);
     }
 
-    private static String micros(@Nullable Long ns) {
+    static String micros(@Nullable Long ns) {
         return ns == null ? "" : String.format(Locale.ROOT, ns < 100_000 ? "%.2f" : "%,.0f", ns / 1000.0);
     }
 
-    private static String grouped(long number) {
+    static String grouped(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    private static String bytes(int size) {
+    static String bytes(int size) {
         return size >= 1 << 20 ? (size >> 20) + " MiB" : (size >> 10) + " KiB";
     }
 }

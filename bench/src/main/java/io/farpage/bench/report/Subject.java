@@ -8,6 +8,8 @@ public enum Subject {
     FETCH,
     /** Touches of memory that an agent pages. */
     FAULT,
+    /** Touches of memory whose pages come from what may be taken instead of farpage. */
+    PEERS,
     /** Starts of clones of a snapshot, and what they share. */
     CLONE;
 

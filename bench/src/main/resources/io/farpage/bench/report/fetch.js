@@ -31,6 +31,11 @@ const words = {
       + `${micros(run.installP50Ns)} µs to install it; ${grouped(run.faults)} faults, ${grouped(run.evictions)} evictions`
       + (run.prefetchHitRate == null ? "" : `, ${(100 * run.prefetchHitRate).toFixed(1)} % of prefetched pages used`)
   },
+  peers: {
+    count: "touches",
+    headline: () => `${data.runs[0].name} resolves a fault`,
+    latency: "Latency is from just before a touch to just after it, as the process that touches sees it"
+  },
   clone: {
     count: "touches",
     headline: () => "A clone at its first page",
@@ -58,6 +63,7 @@ function fetched(run) {
     + `and ${run.fetchedPerPage.toFixed(3)} a page.`;
 }
 
+const subject = run => data.subject === "peers" ? run.name : `farpage ${run.transport}`;
 const grouped = number => Math.round(number).toLocaleString("en-US");
 const bytes = size => size >= 1 << 20 ? size / (1 << 20) + " MiB" : size / 1024 + " KiB";
 const times = ratio => ratio.toFixed(2) + "×";
@@ -153,7 +159,7 @@ function linearTicks(low, high) {
 
 function plot(run, curves) {
   const series = [{
-    kind: "farpage", label: `farpage ${run.transport}`, points: prepare(curves.farpage, run.count), p99: run.p99Ns
+    kind: "farpage", label: subject(run), points: prepare(curves.farpage, run.count), p99: run.p99Ns
   }];
   if (curves.baseline) {
     const {name, count, p99Ns} = run.baseline;
@@ -301,7 +307,7 @@ function figures(label, f) {
 
 function table(run) {
   const titles = ["µs", "p50", "p90", "p99", "p99.9", "max", "pages/s", words.count, "mismatches"];
-  const body = element("tbody", {}, figures(`farpage ${run.transport}`, run));
+  const body = element("tbody", {}, figures(subject(run), run));
   if (run.baseline) {
     const blank = () => element("td", {});
     const cell = ratio => ratio === null ? blank()

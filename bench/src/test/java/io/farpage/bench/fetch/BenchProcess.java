@@ -45,6 +45,13 @@ public final class BenchProcess implements AutoCloseable {
         return process.toHandle();
     }
 
+    /** All programs that it has started and that run. */
+    public List<ProcessHandle> descendants() {
+        try (Stream<ProcessHandle> all = process.descendants()) {
+            return all.toList();
+        }
+    }
+
     /** A running child whose command line contains a word. */
     Optional<ProcessHandle> child(String word) {
         try (Stream<ProcessHandle> all = process.descendants()) {

@@ -12,6 +12,7 @@ import io.farpage.linux.PosixException;
 import io.farpage.linux.fuse.FuseMounts;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -58,6 +59,25 @@ final class WatchdogTest {
         } finally {
             var _ = FuseMounts.unmount(files);
             FileIo.close(Errno.create(), fuse);
+        }
+    }
+
+    @Test
+    void shouldRemoveTheZramDeviceThatAKilledProcessSwappedTo() throws Exception {
+        Path control = Path.of("/sys/class/zram-control");
+        assumeTrue(Files.isWritable(control.resolve("hot_remove")), "needs root, and a kernel with zram");
+        int zram = Integer.parseInt(Files.readString(control.resolve("hot_add")).strip());
+        Path device = Path.of("/sys/block/zram" + zram);
+        try {
+            Watchdog watchdog = Watchdog.start(directory.resolve("none"), directory.resolve("hugepages"));
+            watchdog.swapped(Optional.of(zram));
+            assertTrue(Files.exists(device));
+            watchdog.hangUp();
+            assertFalse(Files.exists(device));
+        } finally {
+            if (Files.exists(device)) {
+                Files.writeString(control.resolve("hot_remove"), Integer.toString(zram));
+            }
         }
     }
 

@@ -28,6 +28,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -35,6 +37,11 @@ import java.util.function.BooleanSupplier;
 public final class Guests implements AutoCloseable, SampledGuests {
     private static final Duration FENCING_TIMEOUT = Duration.ofSeconds(3);
     private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
+    /** How long a detach waits for the guest to be attached. */
+    private static final Duration ATTACH_PATIENCE = Duration.ofSeconds(30);
+
+    /** A request that attaches a guest to the space of a name, until it is over. */
+    private record Attaching(String name, CountDownLatch over) {}
 
     private final CoordinatorClient coordinator;
     private final SpaceCreation creation;
@@ -47,10 +54,9 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private final GuestParking parking = new GuestParking(System::nanoTime);
     private final GuestSnapshots snapshots;
     /**
-     * The spaces that guests are being attached to, as the requests name them. These requests wait for the coordinator,
-     * but not for each other. Guarded by this.
+     * Requests that attach guests. They wait for the coordinator, but not for each other. Guarded by this.
      */
-    private final List<String> attaching = new ArrayList<>();
+    private final List<Attaching> attaching = new ArrayList<>();
     /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
     private boolean leaving;
 
@@ -134,13 +140,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
         HandoffSocket socket = GuestOpening.listen(request);
         boolean accepted = false;
         try {
-            beginAttach(name, known);
+            Attaching one = beginAttach(name, known);
             try {
                 GuestStatus status = attachWhenFenced(name, known, request, socket);
                 accepted = true;
                 return status;
             } finally {
-                endAttach(name);
+                endAttach(one);
             }
         } finally {
             if (!accepted) {
@@ -149,7 +155,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
         }
     }
 
-    private synchronized void beginAttach(String name, OptionalLong known) throws GuestException {
+    private synchronized Attaching beginAttach(String name, OptionalLong known) throws GuestException {
         if (leaving) {
             throw new GuestException(
                     Obstacle.CONFLICT, "this agent hands over to another process; try again when that one answers");
@@ -163,12 +169,14 @@ public final class Guests implements AutoCloseable, SampledGuests {
                     "this agent serves %d guests already, the most that it can: %s"
                             .formatted(hosts.capacity(), hosts.fullness()));
         }
-        attaching.add(name);
+        Attaching begun = new Attaching(name, new CountDownLatch(1));
+        attaching.add(begun);
+        return begun;
     }
 
-    private synchronized void endAttach(String name) {
-        attaching.remove(name);
-        notifyAll();
+    private synchronized void endAttach(Attaching one) {
+        attaching.remove(one);
+        one.over().countDown();
     }
 
     /** Homes need a moment to cut off an agent that was superseded; an attach that follows at once waits for them. */
@@ -250,8 +258,12 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /** Detaches a guest whose VMM does not run. If the guest is being attached, waits for that. */
-    public synchronized void detach(String name) throws GuestException {
+    public void detach(String name) throws GuestException {
         awaitAttached(name);
+        detachNow(name);
+    }
+
+    private synchronized void detachNow(String name) throws GuestException {
         Guest guest = require(name);
         if (!guest.stopWaiting()) {
             throw new GuestException(
@@ -263,15 +275,23 @@ public final class Guests implements AutoCloseable, SampledGuests {
         guests.remove(guest.spaceId());
     }
 
-    private synchronized void awaitAttached(String name) throws GuestException {
+    private void awaitAttached(String name) throws GuestException {
         try {
-            while (attaching.contains(name)) {
-                wait();
+            for (Attaching one : attachingTo(name)) {
+                if (!one.over().await(ATTACH_PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+                    throw new GuestException(
+                            Obstacle.CONFLICT,
+                            "a guest is still being attached to space '" + name + "'; try again when it is");
+                }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new GuestException(Obstacle.CONFLICT, "the wait for the guest of '" + name + "' was interrupted");
         }
+    }
+
+    private synchronized List<Attaching> attachingTo(String name) {
+        return attaching.stream().filter(one -> one.name().equals(name)).toList();
     }
 
     /** Changes how much of a guest's memory may be resident. */
@@ -407,7 +427,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private Optional<String> attachUnderWay() {
         return attaching.stream()
                 .findFirst()
-                .map(name -> "a guest is being attached to space '%s'; try again when it is".formatted(name));
+                .map(one -> "a guest is being attached to space '%s'; try again when it is".formatted(one.name()));
     }
 
     private Optional<String> unkept() {

@@ -1,12 +1,14 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.Errno;
+import io.farpage.linux.EventFd;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What queue pairs have of a completion queue: receives complete to it, and a sleep of its thread ends. */
 final class CompletionSink {
     private final ReceiveCompletions receives;
-    private final Optional<SoftCompletionChannel> channel;
+    private final Optional<EventFd> channel;
     private final AtomicBoolean armed = new AtomicBoolean();
 
     /** Whether a queue pair was given work to send since this was last cleared; of the thread that polls. */
@@ -14,9 +16,9 @@ final class CompletionSink {
 
     /**
      * @param capacity receives that wait to be polled, at most
-     * @param channel where the queue's thread sleeps
+     * @param channel ends a sleep of the queue's thread; empty if it does not sleep
      */
-    CompletionSink(int capacity, Optional<SoftCompletionChannel> channel) {
+    CompletionSink(int capacity, Optional<EventFd> channel) {
         this.receives = new ReceiveCompletions(capacity);
         this.channel = channel;
     }
@@ -25,8 +27,9 @@ final class CompletionSink {
         return receives;
     }
 
-    Optional<SoftCompletionChannel> channel() {
-        return channel;
+    /** Whether the queue's thread has a channel to sleep in. */
+    boolean hasChannel() {
+        return channel.isPresent();
     }
 
     /** The next completion ends a sleep. */
@@ -37,7 +40,7 @@ final class CompletionSink {
     /** A completion other than of a send has come: ends a sleep, if the queue is armed. Any thread. */
     void wake() {
         if (channel.isPresent() && armed.get() && armed.compareAndSet(true, false)) {
-            channel.get().signal();
+            channel.get().signal(Errno.ofThread());
         }
     }
 

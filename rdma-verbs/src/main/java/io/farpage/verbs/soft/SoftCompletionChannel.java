@@ -37,9 +37,9 @@ final class SoftCompletionChannel implements CompletionChannel {
         return device;
     }
 
-    /** Ends a sleep. Any thread. */
-    void signal() {
-        event.signal(Errno.ofThread());
+    /** Ends a sleep. */
+    EventFd event() {
+        return event;
     }
 
     synchronized void add(SoftCompletionQueue queue) {

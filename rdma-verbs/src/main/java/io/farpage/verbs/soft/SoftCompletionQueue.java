@@ -1,5 +1,6 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.EventFd;
 import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.VerbsException;
@@ -43,7 +44,7 @@ final class SoftCompletionQueue implements CompletionQueue {
             SoftContext device,
             int number,
             int capacity,
-            Optional<SoftCompletionChannel> channel,
+            Optional<EventFd> channel,
             Consumer<SoftCompletionQueue> onClose) {
         this.device = device;
         this.number = number;
@@ -140,7 +141,7 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     @Override
     public void requestNotification() {
-        if (sink.channel().isEmpty()) {
+        if (!sink.hasChannel()) {
             throw new IllegalStateException(this + " was created without a completion channel");
         }
         sink.arm();

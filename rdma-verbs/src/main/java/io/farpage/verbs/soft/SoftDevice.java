@@ -156,10 +156,11 @@ final class SoftDevice implements Device {
 
     private CompletionQueue createQueue(int cqe, Optional<SoftCompletionChannel> channel) {
         requireRange("cqe", cqe, 1, MAX_CQE);
-        SoftCompletionQueue queue = new SoftCompletionQueue(context, context.nextNumber(), cqe, channel, closed -> {
-            channel.ifPresent(c -> c.remove(closed));
-            onClosed(closed);
-        });
+        SoftCompletionQueue queue = new SoftCompletionQueue(
+                context, context.nextNumber(), cqe, channel.map(SoftCompletionChannel::event), closed -> {
+                    channel.ifPresent(c -> c.remove(closed));
+                    onClosed(closed);
+                });
         channel.ifPresent(c -> c.add(queue));
         children.add(queue);
         return queue;

@@ -127,6 +127,23 @@ class BulkWindowTest {
         assertEquals(FetchStatus.OK, other.status(last), "the other fetcher refills the window each time");
     }
 
+    @Test
+    void shouldTakeTurnsWhenLowSlotsAreBegunAgain() {
+        read(fetcher, Priority.BULK, PeerLink.BULK_WINDOW);
+        read(fetcher, Priority.BULK, PeerLink.BULK_WINDOW);
+        int last = read(fetcher, Priority.BULK, PeerLink.BULK_WINDOW);
+        for (int i = 0; i < 3; i++) {
+            posted();
+            home.answer(home.posted.getLast(), WcStatus.SUCCESS);
+            shard.doWork();
+            if (i < 2) {
+                release(fetcher);
+                read(fetcher, Priority.BULK, PeerLink.BULK_WINDOW);
+            }
+        }
+        assertEquals(FetchStatus.OK, fetcher.status(last), "those that were begun later have lower slots");
+    }
+
     private static void release(Fetcher from) {
         for (int slot = from.poll(); slot != Fetcher.NONE; slot = from.poll()) {
             from.release(slot);

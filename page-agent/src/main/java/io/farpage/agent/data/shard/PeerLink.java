@@ -19,7 +19,7 @@ public final class PeerLink {
 
     /**
      * Bytes of bulk under way at once, and what one more transfer has. More than the bandwidth of a link times its
-     * round trip: 100 Gbit/s times 20 us, 25 Gbit/s times 80 us.
+     * round trip: 100 Gbit/s times 20 µs, 25 Gbit/s times 80 µs.
      */
     public static final int BULK_WINDOW = 256 * 1024;
 

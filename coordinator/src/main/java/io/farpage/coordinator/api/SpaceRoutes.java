@@ -22,6 +22,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceReplicas;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.coordinator.model.operation.SpaceOperations;
 import io.farpage.rest.AccessControl;
@@ -48,6 +49,7 @@ final class SpaceRoutes {
     /** The longest list of nodes, with the longest ids, fits. */
     private static final int NODES_BODY = 128 << 10;
 
+    private static final int NO_ROOM = 507;
     private static final int FORBIDDEN = 403;
     private static final String ETAG = "ETag";
     private static final String KEY = Operation.IDEMPOTENCY_KEY;
@@ -100,13 +102,25 @@ final class SpaceRoutes {
                 new Route(SpaceOperations.HEAT, this::heat));
     }
 
-    private Space create(Context ctx) throws IOException {
-        Space space = spaces.create(
-                Requests.body(ctx, SpaceOperations.CREATE, NODES_BODY), Requests.flag(ctx, "presence"), key(ctx));
+    private Space create(Context ctx) throws IOException, InterruptedException {
+        SpaceRequest request = Requests.body(ctx, SpaceOperations.CREATE, NODES_BODY);
+        Space space = create(request, Requests.flag(ctx, "presence"), key(ctx));
         hosting.created(space);
         RequestAudit.note(ctx, "space", space.name());
         RequestAudit.note(ctx, "id", space.id());
         return space;
+    }
+
+    /** The room of a space that was deleted just before is free once its homes have zeroed it. */
+    private Space create(SpaceRequest request, boolean presence, Optional<String> key) throws InterruptedException {
+        try {
+            return spaces.create(request, presence, key);
+        } catch (ProblemException e) {
+            if (e.status() != NO_ROOM || !hosting.awaitZeroed()) {
+                throw e;
+            }
+            return spaces.create(request, presence, key);
+        }
     }
 
     private Space makeClone(Context ctx) throws IOException {

@@ -158,6 +158,33 @@ public final class Hosting {
         }
     }
 
+    /**
+     * Waits until homes that are alive have zeroed what deleted spaces have left there, two seconds at most.
+     *
+     * @return whether there was anything to wait for
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public boolean awaitZeroed() throws InterruptedException {
+        long left = longestWaitNanos;
+        lock.lock();
+        try {
+            boolean wasAny = isAnythingLeft();
+            while (left > 0 && isAnythingLeft()) {
+                left = told.awaitNanos(left);
+            }
+            return wasAny;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean isAnythingLeft() {
+        State state = ledger.state();
+        return state.releases().keySet().stream()
+                .map(key -> state.nodes().get(key.substring(0, key.indexOf('/'))))
+                .anyMatch(node -> node != null && node.status() == NodeStatus.ACTIVE);
+    }
+
     /** A space was made; its homes do not know it yet. */
     public void created(Space space) {
         lock.lock();

@@ -199,6 +199,27 @@ class RestTest {
         client().createSpace(SpaceRequest.of("vm2", POOL));
     }
 
+    /** A space is gone once no node uses it. Its room is free once its home has zeroed it. */
+    @Test
+    void shouldWaitForTheRoomOfADeletedSpace() throws Exception {
+        client().createSpace(SpaceRequest.of("vm1", POOL));
+        client().deleteSpace("vm1");
+        Release release = client().hosted("a").releases().getFirst();
+        try (ExecutorService one = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<Space> again = one.submit(() -> client().createSpace(SpaceRequest.of("vm2", POOL)));
+            Deadlines.pass(Duration.ofMillis(100));
+            assertFalse(again.isDone(), "the home has not zeroed it");
+            client().acknowledgeHosted(
+                            "a",
+                            new HostedAck(
+                                    new Incarnation(1),
+                                    client().hosted("a").revision(),
+                                    List.of(),
+                                    List.of(release.id())));
+            assertEquals("vm2", again.get().name());
+        }
+    }
+
     /** The body is what an agent sends that is older than encrypted spaces. */
     @Test
     void shouldRefuseAnEncryptedSpaceToAnAgentWithoutEncryption() throws Exception {

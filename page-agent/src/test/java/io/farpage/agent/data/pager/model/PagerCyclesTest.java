@@ -33,11 +33,19 @@ class PagerCyclesTest {
     private final Shard shard =
             new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> 1, () -> {});
     private final RecordingKernel kernel = new RecordingKernel();
-    private final PeerLink link = new PeerLink("home");
+    /** One page at a time is prefetched. */
+    private final PeerLink link = new PeerLink("home", 1);
+
     private Pager pager;
 
     @BeforeEach
-    void connect() {
+    void begin() {
+        begin(PresenceMap.unknown(PAGES));
+        kernel.reads = 0;
+    }
+
+    /** @param presence pages that the homes have */
+    private void begin(PresenceMap presence) {
         ModelPool.reset(setup);
         var map = ModelPool.map(setup, "home", "home");
         pager = new Pager(
@@ -48,7 +56,7 @@ class PagerCyclesTest {
                         List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
                         Memory.PAGE,
                         true,
-                        PresenceMap.unknown(PAGES),
+                        presence,
                         Pins.NONE,
                         null,
                         null,
@@ -66,6 +74,9 @@ class PagerCyclesTest {
                 () -> 1,
                 _ -> {});
         shard.submit(new ShardCommand.AddCycle(pager));
+        if (link.phase() == LinkPhase.UP) {
+            return;
+        }
         shard.submit(new ShardCommand.Install(
                 link,
                 new Connection(network.connect(), network.rail(), SimulatedNetwork.INCARNATION, network.memory(), 1)));
@@ -76,7 +87,6 @@ class PagerCyclesTest {
             }
         }
         assertEquals(LinkPhase.UP, link.phase());
-        kernel.reads = 0;
     }
 
     private void fault(int... pages) {
@@ -162,5 +172,21 @@ class PagerCyclesTest {
         assertEquals(1, kernel.reads);
         shard.doWork();
         assertEquals(2, kernel.reads);
+    }
+
+    /** Pages 0 and 2 were in the memory of the guest before. */
+    @Test
+    void shouldFetchPrefetchedPageAtOnceWhenAThreadWantsIt() {
+        shard.submit(new ShardCommand.RemoveCycle(pager));
+        PresenceMap wanted = PresenceMap.zeros(PAGES);
+        wanted.set(0, PresenceMap.WANTED);
+        wanted.set(2, PresenceMap.WANTED);
+        begin(wanted);
+        shard.doWork();
+        shard.doWork();
+        assertEquals(1, network.underWay().size(), "page 2 waits for page 0");
+        fault(2);
+        shard.doWork();
+        assertEquals(2, network.underWay().size());
     }
 }

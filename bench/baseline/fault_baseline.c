@@ -6,8 +6,8 @@
  *   fault_baseline SOCKET [memcached PORT | redis PORT | nbd PORT] [options of fetch_baseline]
  *
  * With a protocol and a port, the pages come from that server on 127.0.0.1, in which they are stored first; otherwise from a
- * process of its own. Says 'ready', serves one toucher after another, and ends with its standard input. Nobody being served, all
- * of it sleeps.
+ * process of its own. Says 'ready', serves one toucher after another, and ends with its standard input. All processes sleep
+ * between two touchers.
  */
 #define _GNU_SOURCE
 #define PROGRAM "fault_baseline"

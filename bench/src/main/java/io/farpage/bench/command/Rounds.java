@@ -94,7 +94,7 @@ public final class Rounds {
     }
 
     /**
-     * Has the sides take turns.
+     * Runs each side once in every round.
      *
      * @param name of the run
      * @param sides at least one

@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 
 /**
  * Where the thread of completion queues sleeps: on the sockets where replies are expected, and on an event descriptor.
- * The expiry of an initiator's timer makes no descriptor readable. So a thread that waits on them beside others also
- * has to poll the completion queue now and then while work is outstanding; {@link #await} does so by itself.
+ * The expiry of an initiator's timer makes no descriptor readable. So a thread that waits on them beside others polls
+ * the completion queue now and then while work is outstanding, and {@link #await} returns at that time by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
     private final SoftContext device;

@@ -4,6 +4,7 @@ import io.farpage.bench.agents.ClusterCommand;
 import io.farpage.bench.agents.ProbeCommand;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.clone.CloneCommand;
+import io.farpage.bench.evict.EvictCommand;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fault.PeersCommand;
 import io.farpage.bench.fetch.FetchCommand;
@@ -43,6 +44,7 @@ public final class Main implements Callable<Integer> {
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,
+            EvictCommand.class,
             ParkCommand.class,
             SnapshotCommand.class,
             CloneCommand.class,

@@ -1,6 +1,7 @@
 package io.farpage.bench.guest;
 
 import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
 import io.farpage.agent.control.guest.SnapshotStatus;
@@ -52,8 +53,8 @@ public final class BenchGuest implements AutoCloseable {
                                 OptionalInt.empty(),
                                 setting.thin() ? Optional.empty() : Optional.of(List.of(AgentFlags.HOME)),
                                 OptionalInt.empty(),
-                                OptionalLong.empty(),
-                                OptionalInt.empty(),
+                                setting.local(),
+                                setting.local().isPresent() ? OptionalInt.of(1) : OptionalInt.empty(),
                                 Optional.of(false),
                                 Optional.empty(),
                                 Optional.empty(),
@@ -75,6 +76,11 @@ public final class BenchGuest implements AutoCloseable {
     /** Where a page is in this process. */
     public long address(int number) {
         return memory.address() + (long) number * PAGE;
+    }
+
+    /** Its faults so far. */
+    public GuestStatus.Faults faults() throws InterruptedException {
+        return agents.client().guest(space).faults();
     }
 
     /** Writes every page; the content depends on the round. */

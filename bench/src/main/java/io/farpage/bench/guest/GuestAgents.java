@@ -10,6 +10,7 @@ import io.farpage.bench.process.Children;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 
 /** An agent that pages guests of this process, and one that stores their pages. Used by one thread. */
 public final class GuestAgents implements AutoCloseable {
@@ -26,8 +27,22 @@ public final class GuestAgents implements AutoCloseable {
      * @param idle how both agents wait
      * @param bytes of the memory of each guest
      * @param thin whether their spaces get room when pages are written first
+     * @param local bytes of it that may be resident, and no page is prefetched; empty for no limit
+     * @param more how both agents are configured in addition
      */
-    public record Setting(Idle idle, int homeCpu, int nodeCpu, long bytes, boolean thin) {}
+    public record Setting(
+            Idle idle,
+            int homeCpu,
+            int nodeCpu,
+            long bytes,
+            boolean thin,
+            OptionalLong local,
+            Map<String, String> more) {
+        /** Without a limit. */
+        public Setting(Idle idle, int homeCpu, int nodeCpu, long bytes, boolean thin) {
+            this(idle, homeCpu, nodeCpu, bytes, thin, OptionalLong.empty(), Map.of());
+        }
+    }
 
     private GuestAgents(AgentPair agents, AgentClient client, Path scratch, Setting setting) {
         this.agents = agents;
@@ -43,7 +58,8 @@ public final class GuestAgents implements AutoCloseable {
      */
     public static GuestAgents start(Children children, Coordinator coordinator, Setting setting, int guests)
             throws InterruptedException {
-        AgentFlags flags = new AgentFlags(coordinator.url(), "tcp", setting.idle(), guests * setting.bytes(), Map.of());
+        AgentFlags flags =
+                new AgentFlags(coordinator.url(), "tcp", setting.idle(), guests * setting.bytes(), setting.more());
         AgentProcess home = AgentProcess.start(children, "home", flags.home(setting.homeCpu()));
         AgentProcess node = AgentProcess.start(children, "node", flags.node(setting.nodeCpu(), STAGING));
         AgentClient client = new AgentClient(node.awaitPort());

@@ -204,6 +204,13 @@ public final class AgentKeys {
             "30d",
             "How long a guest has to be idle (two faults a second at most, and 5 % of a processor in its VMM) until it"
                     + " is parked: all but 1 MiB of its memory leaves for its homes. 0: never by itself.");
+    public static final Key<Long> GUEST_VICTIM_CACHE = Key.bytes(
+            "guest.victim_cache",
+            "256MiB",
+            "0",
+            "1TiB",
+            "Memory of the agent for pages of all guests that were evicted a moment ago, and need no fetch if they are"
+                    + " touched again. Each guest gives a sixteenth of its limit for it at most. 0: none.");
     public static final Key<Path> SEAL_DIRECTORY = Key.path(
             "seal.directory",
             "/var/lib/farpage/seal",
@@ -415,6 +422,7 @@ public final class AgentKeys {
             GUEST_PIN_LINGER,
             GUEST_FLUSH_DEADLINE,
             GUEST_PARK_AFTER,
+            GUEST_VICTIM_CACHE,
             SEAL_DIRECTORY,
             SEAL_KEYS,
             SEAL_KEY_COMMAND,

@@ -151,6 +151,7 @@ public final class GuestMetrics {
                 "Faults of a guest by their cause",
                 List.of("kind"),
                 new Sample(g -> g.faults().fetchedFaults(), "fetched"),
+                new Sample(g -> g.faults().victimFaults(), "victim"),
                 new Sample(g -> g.faults().zeroFaults(), "zero"),
                 new Sample(g -> g.faults().writeProtectFaults(), "write_protect"),
                 new Sample(g -> g.faults().repeatedFaults(), "repeated"));

@@ -3,6 +3,7 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Drops;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import java.time.Duration;
 
 /**
@@ -16,6 +17,7 @@ import java.time.Duration;
  * @param seals opens encrypted spaces
  * @param mirrors treatment of pages with several homes
  * @param keeping whether guests outlive this process
+ * @param victims memory for pages that were evicted a moment ago
  */
 public record GuestOptions(
         int depth,
@@ -25,4 +27,5 @@ public record GuestOptions(
         PinPolicy pins,
         Seals seals,
         Drops.Options mirrors,
-        GuestKeeping keeping) {}
+        GuestKeeping keeping,
+        VictimMemory victims) {}

@@ -57,6 +57,7 @@ public record GuestStatus(
      *
      * @param faults all
      * @param fetchedFaults of pages at their homes
+     * @param victimFaults of pages that were evicted a moment ago, and were not fetched
      * @param zeroFaults of pages of zeros
      * @param writeProtectFaults of stores to clean pages
      * @param repeatedFaults of pages that were resident, or being fetched
@@ -80,6 +81,7 @@ public record GuestStatus(
     public record Faults(
             long faults,
             long fetchedFaults,
+            long victimFaults,
             long zeroFaults,
             long writeProtectFaults,
             long repeatedFaults,
@@ -100,6 +102,6 @@ public record GuestStatus(
             long installP99Ns) {
 
         /** Before there is a guest. */
-        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

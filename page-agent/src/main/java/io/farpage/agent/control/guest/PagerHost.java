@@ -116,7 +116,8 @@ final class PagerHost {
                             fetcher,
                             node.pool(),
                             node.pool().stagingShares(),
-                            writer),
+                            writer,
+                            options.victims()),
                     paging,
                     System::nanoTime,
                     ended::complete);

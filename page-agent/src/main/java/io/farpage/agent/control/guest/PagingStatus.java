@@ -64,6 +64,7 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
         return new GuestStatus.Faults(
                 sum(all, PagerCounters::faults),
                 sum(all, counters -> counters.fetched().get()),
+                sum(all, counters -> counters.victims().get()),
                 sum(all, counters -> counters.zeros().get()),
                 sum(all, counters -> counters.writeProtect().get()),
                 sum(all, counters -> counters.repeated().get()),

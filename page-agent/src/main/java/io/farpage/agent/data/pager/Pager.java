@@ -648,6 +648,7 @@ public final class Pager implements DutyCycle {
      * be read.
      */
     public void close() {
+        memory.victims().close();
         table.discard();
         context.sealing().close();
         context.staging().close();

@@ -18,6 +18,7 @@ import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.pager.page.GuestRegion;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -159,7 +160,8 @@ final class AdoptionsTest {
                         new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO),
                         new Seals(Seals.Options.none(directory)),
                         Drops.Options.DEFAULT,
-                        new GuestKeeping("g", SUCCESSOR, Optional.of(kept))));
+                        new GuestKeeping("g", SUCCESSOR, Optional.of(kept)),
+                        VictimMemory.NONE));
     }
 
     private PeerLink link(String peer, int shard) {

@@ -17,6 +17,7 @@ import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -104,7 +105,8 @@ final class AttachedGuestsTest {
                         new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO),
                         new Seals(Seals.Options.none(directory)),
                         Drops.Options.DEFAULT,
-                        new GuestKeeping("a", SELF, Optional.empty())));
+                        new GuestKeeping("a", SELF, Optional.empty()),
+                        VictimMemory.NONE));
         loop.start();
     }
 

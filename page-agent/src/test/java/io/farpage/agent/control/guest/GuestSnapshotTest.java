@@ -23,6 +23,7 @@ import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -109,6 +110,11 @@ final class GuestSnapshotTest {
         public long firstPage(long offset, long length) {
             return -Errno.ENXIO;
         }
+
+        @Override
+        public long nextHole(long offset) {
+            return offset;
+        }
     }
 
     private void runShard() {
@@ -157,7 +163,8 @@ final class GuestSnapshotTest {
                 new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO),
                 new Seals(Seals.Options.none(directory)),
                 Drops.Options.DEFAULT,
-                new GuestKeeping("a", SELF, Optional.empty()));
+                new GuestKeeping("a", SELF, Optional.empty()),
+                VictimMemory.NONE);
         PagerHost host = new PagerHost(0, self, loop, PeerLink::new, options, spaces.drops());
         RecordingKernel kernel = new RecordingKernel();
         kernel.messages = writer -> writer.fault(RecordingKernel.BASE, true, false);

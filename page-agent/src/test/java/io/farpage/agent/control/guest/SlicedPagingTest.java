@@ -15,6 +15,7 @@ import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -87,7 +88,8 @@ final class SlicedPagingTest {
                 pins,
                 new Seals(Seals.Options.none(directory)),
                 Drops.Options.DEFAULT,
-                new GuestKeeping("a", SELF, Optional.empty()));
+                new GuestKeeping("a", SELF, Optional.empty()),
+                VictimMemory.NONE);
         PagerHost host = new PagerHost(
                 0,
                 new LocalNode("a", SELF, pool, coordinator, LinkKeys.generate("a", SELF, Optional.empty())),

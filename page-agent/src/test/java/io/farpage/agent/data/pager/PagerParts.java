@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.pager.home.Mirroring;
 import io.farpage.agent.data.pager.home.PagerBacking;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.AddressSpace;
@@ -11,6 +12,7 @@ import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -37,6 +39,8 @@ public final class PagerParts implements AutoCloseable {
     public static final long BASE = RecordingKernel.BASE;
     private static final int FRAME = 4096;
     private static final int FRAMES = 64;
+    /** Pages that the victim caches of all may take. */
+    private static final int VICTIMS = 64;
 
     private final PagePool pool;
     private final Fetcher fetcher;
@@ -100,7 +104,16 @@ public final class PagerParts implements AutoCloseable {
                 null,
                 null,
                 isFilledByVmm);
-        PagerBacking backing = new PagerBacking("a", 1, () -> map, PeerLink::new, fetcher, pool);
+        PagerBacking backing = new PagerBacking(
+                "a",
+                1,
+                () -> map,
+                PeerLink::new,
+                fetcher,
+                pool,
+                pool.stagingShares(),
+                Mirroring.NONE,
+                new VictimMemory(VICTIMS));
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, prefetch), clock);
         return new AddressSpace(context, kernel, layout, table, file != null);
@@ -146,6 +159,11 @@ public final class PagerParts implements AutoCloseable {
         @Override
         public long firstPage(long offset, long length) {
             return -Errno.ENXIO;
+        }
+
+        @Override
+        public long nextHole(long offset) {
+            return offset;
         }
     }
 }

@@ -22,4 +22,7 @@ public interface GuestFile {
      * negative error number.
      */
     long firstPage(long offset, long length);
+
+    /** As {@link PresentPages#nextHole}. */
+    long nextHole(long offset);
 }

@@ -77,6 +77,7 @@ public final class Evictor {
             pageOut.abandon();
         }
         blocked &= isPaused();
+        residency.fitVictims(evicting);
         int work = writeInspected();
         if (!residency.isEvictable() || limit >= table.pages() || !hasVictims()) {
             evicting = false;

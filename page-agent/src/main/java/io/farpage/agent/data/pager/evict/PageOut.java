@@ -9,6 +9,7 @@ import io.farpage.agent.data.pager.memory.PagerContext;
 import io.farpage.agent.data.pager.memory.PagerCounters;
 import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.PageTable;
+import io.farpage.agent.data.pager.page.VictimCache;
 import io.farpage.agent.data.pager.transfer.Transfer;
 import io.farpage.agent.data.pager.transfer.Transfers;
 import io.farpage.agent.data.shard.FetchStatus;
@@ -38,6 +39,7 @@ public final class PageOut {
     private final Transfers transfers;
     private final Pins pins;
     private final LostPages lost;
+    private final VictimCache victims;
     private final PagerCounters counters;
     private final Protected waiting = new Protected();
     private final int maxWriting;
@@ -48,6 +50,7 @@ public final class PageOut {
     /** @param lost takes evicted pages in whose place the kernel leaves zeros */
     public PageOut(AddressSpace memory, WriteBack writeBack, Residency residency, LostPages lost) {
         this.lost = lost;
+        victims = memory.victims();
         this.memory = memory;
         this.writeBack = writeBack;
         this.residency = residency;
@@ -113,10 +116,12 @@ public final class PageOut {
     }
 
     private int drop(int first, int count) {
+        writeBack.readVictims(first, count);
         if (!punch(first, count)) {
             return 0;
         }
         leave(first, count);
+        victims.evicted(first, count);
         requireGone(first, count);
         counters.evictions().add(count);
         return count;
@@ -388,6 +393,9 @@ public final class PageOut {
                 }
             }
             if (out) {
+                if (!zero) {
+                    victims.evicted(page, run);
+                }
                 requireGone(page, run);
                 counters.evictions().add(run);
             }
@@ -401,6 +409,7 @@ public final class PageOut {
      */
     private boolean punchWritten(int first, int count, boolean zero) {
         if (!zero) {
+            writeBack.readVictims(first, count);
             leave(first, count);
         }
         VarHandle.storeStoreFence();

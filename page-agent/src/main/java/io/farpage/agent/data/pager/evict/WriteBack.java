@@ -7,6 +7,7 @@ import io.farpage.agent.data.pager.memory.AddressSpace;
 import io.farpage.agent.data.pager.memory.PagerContext;
 import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.VictimCache;
 import io.farpage.agent.data.pager.transfer.Sealing;
 import io.farpage.agent.data.pager.transfer.Staging;
 import io.farpage.agent.data.pager.transfer.Transfer;
@@ -25,6 +26,7 @@ public final class WriteBack {
     private final GuestLayout layout;
     private final Homes homes;
     private final WrittenHomes writtenHomes;
+    private final VictimCache victims;
     private final Staging staging;
     private final Transfers transfers;
     private final Sealing sealing;
@@ -46,6 +48,7 @@ public final class WriteBack {
     public WriteBack(AddressSpace memory, GuestFile file) {
         this.file = file;
         layout = memory.layout();
+        victims = memory.victims();
         PagerContext context = memory.context();
         homes = context.homes();
         writtenHomes = context.writtenHomes();
@@ -86,6 +89,11 @@ public final class WriteBack {
     long read(int first, int index, int count) {
         long address = staging.address(staging.frameOf(frame, index));
         return file.read(layout.offsetOf(first), address, (long) count * layout.pageBytes());
+    }
+
+    /** Reads pages that are about to be punched out of the memory file, for faults of them. */
+    void readVictims(int first, int count) {
+        victims.read(file, layout.offsetOf(first), first, count);
     }
 
     /** Punches pages out of the memory file. Returns 0 or a negative error number. */

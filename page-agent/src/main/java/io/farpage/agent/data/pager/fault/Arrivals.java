@@ -11,6 +11,7 @@ import io.farpage.agent.data.pager.memory.PagerCounters;
 import io.farpage.agent.data.pager.memory.WaitingFaults;
 import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.PageTable;
+import io.farpage.agent.data.pager.page.VictimCache;
 import io.farpage.agent.data.pager.transfer.Sealing;
 import io.farpage.agent.data.pager.transfer.Staging;
 import io.farpage.agent.data.pager.transfer.Transfer;
@@ -41,6 +42,7 @@ public final class Arrivals implements Transfer.Owner {
     private final Sealing sealing;
 
     private final LostPages lost;
+    private final VictimCache victims;
 
     private final Transfer[] arrived;
     private int arrivedCount;
@@ -51,6 +53,7 @@ public final class Arrivals implements Transfer.Owner {
     public Arrivals(AddressSpace memory, Installer installer) {
         this.memory = memory;
         this.installer = installer;
+        victims = memory.victims();
         table = memory.table();
         layout = memory.layout();
         waiting = memory.waiting();
@@ -93,11 +96,11 @@ public final class Arrivals implements Transfer.Owner {
     }
 
     /**
-     * Fetches a run of remote pages.
+     * Fetches a run of remote pages, or installs those at once that were evicted a moment ago.
      *
      * @param write whether the guest is about to write to them
      * @param seenAt when the fault was seen, or {@link Transfer#PREFETCH}
-     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is
+     * @return pages that are being fetched or installed: fewer than {@code count} if slots or staging frames run short, 0 if none is
      *     free or the home is down
      */
     int fetch(int page, int count, boolean write, long seenAt) {
@@ -105,6 +108,10 @@ public final class Arrivals implements Transfer.Owner {
         if (homes.isLost(extent)) {
             lost.lose(page);
             return count;
+        }
+        int victimRun = victims.run(page, count);
+        if (victimRun > 0) {
+            return installVictims(page, victimRun, write, seenAt);
         }
         boolean isSuspect = homes.suspects().tried(page) != 0;
         Home home = isSuspect ? homes.homeOf(page) : homes.home(extent);
@@ -114,6 +121,17 @@ public final class Arrivals implements Transfer.Owner {
             int asked = seenAt == Transfer.PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
             counters.prefetched().add((long) had - asked);
+        }
+        return had;
+    }
+
+    /** Installs pages that were evicted a moment ago, which have changed at no home since. */
+    private int installVictims(int page, int count, boolean write, long seenAt) {
+        int had = installer.copy(page, count, victims.address(page), write);
+        victims.returned(page, had);
+        if (had > 0 && seenAt != Transfer.PREFETCH) {
+            table.set(page, PageTable.REFERENCED);
+            counters.victims().add(1);
         }
         return had;
     }

@@ -9,6 +9,7 @@ import io.farpage.agent.data.pager.memory.Installer;
 import io.farpage.agent.data.pager.memory.PagerContext;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.VictimCache;
 
 /**
  * How many pages of a guest are resident, and how many may be. Fault handling asks it for free frames, eviction for its
@@ -25,6 +26,7 @@ public final class Residency {
     private final Children children;
     private final PinReserve reserve;
     private final Parking parking;
+    private final VictimCache victims;
     private volatile int limit;
     private boolean evictionFailed;
 
@@ -36,6 +38,7 @@ public final class Residency {
         this.children = children;
         context = memory.context();
         table = memory.table();
+        victims = memory.victims();
         homes = context.homes();
         remotes = homes.remotes();
         reserve = new PinReserve(context.pins(), table.pages(), memory.layout().pageBytes());
@@ -125,7 +128,20 @@ public final class Residency {
      * pages do not count while a guest is parked: they may be more than it may keep, and its faults need the frames.
      */
     private int frames() {
-        return parking.frames(limit, parking.isParked() ? table.partlyRemovedResident() : 0);
+        return parking.frames(limit - victims.capacity(), parking.isParked() ? table.partlyRemovedResident() : 0);
+    }
+
+    /**
+     * Gives evicted pages a part of the limit when pages are evicted for the first time under it. They have none while
+     * the guest is parked, and where the host has no memory.
+     */
+    public void fitVictims(boolean isEvicting) {
+        int allowed = limit;
+        boolean isUseless = parking.isParked() || installer.hostMemory().isExhausted() || allowed >= table.pages();
+        int most = isUseless ? 0 : allowed;
+        if (isEvicting || most < victims.limit()) {
+            victims.fit(most);
+        }
     }
 
     /** Pages that eviction keeps free for faults, so that they need not wait for a write-back. */

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.home;
 
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.pool.PagePool;
@@ -18,6 +19,7 @@ import java.util.function.Supplier;
  * @param pool staging frames, and the pages that live on this node
  * @param shares how pagers divide the staging frames
  * @param mirroring of pages that have several homes
+ * @param victims memory for evicted pages, shared with other pagers
  */
 public record PagerBacking(
         String node,
@@ -27,7 +29,21 @@ public record PagerBacking(
         Fetcher fetcher,
         PagePool pool,
         FrameShares shares,
-        Mirroring mirroring) {
+        Mirroring mirroring,
+        VictimMemory victims) {
+    /** Without memory for evicted pages. */
+    public PagerBacking(
+            String node,
+            long incarnation,
+            Supplier<SpaceMap> map,
+            Function<String, PeerLink> links,
+            Fetcher fetcher,
+            PagePool pool,
+            FrameShares shares,
+            Mirroring mirroring) {
+        this(node, incarnation, map, links, fetcher, pool, shares, mirroring, VictimMemory.NONE);
+    }
+
     /** For pages that have one home each. */
     public PagerBacking(
             String node,

@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager.memory;
 
 import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.PageTable;
+import io.farpage.agent.data.pager.page.VictimCache;
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
@@ -20,6 +21,7 @@ public final class AddressSpace {
     private final PageTable table;
     private final WriteProtection protection;
     private final WaitingFaults waiting;
+    private final VictimCache victims;
     private PageFaults uffd;
     private boolean gone;
 
@@ -45,6 +47,7 @@ public final class AddressSpace {
         this.table = table;
         protection = new WriteProtection(this, protects);
         waiting = new WaitingFaults(context.homes());
+        victims = new VictimCache(table, context.victims());
     }
 
     public PagerContext context() {
@@ -71,6 +74,11 @@ public final class AddressSpace {
     /** Its faults that wait until the limit leaves a free frame, or a transfer slot is free. */
     public WaitingFaults waiting() {
         return waiting;
+    }
+
+    /** Its pages that were evicted a moment ago. */
+    public VictimCache victims() {
+        return victims;
     }
 
     /** The process has ended, and {@code successor}, which maps the same file, takes its place. */

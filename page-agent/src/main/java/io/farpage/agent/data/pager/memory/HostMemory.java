@@ -63,6 +63,11 @@ public final class HostMemory {
         residentThen = table.resident();
     }
 
+    /** Whether the host had no memory for the page that was to be installed last. */
+    public boolean isExhausted() {
+        return exhausted;
+    }
+
     /** Whether no page could be installed for long, for lack of memory. Any thread. */
     public boolean isShort() {
         return isShort;

@@ -3,9 +3,11 @@ package io.farpage.agent.data.pager.memory;
 import io.farpage.agent.data.pager.home.Homes;
 import io.farpage.agent.data.pager.home.PagerBacking;
 import io.farpage.agent.data.pager.home.WrittenHomes;
+import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.pager.transfer.Sealing;
 import io.farpage.agent.data.pager.transfer.Staging;
 import io.farpage.agent.data.pager.transfer.Transfers;
@@ -37,6 +39,7 @@ public final class PagerContext {
     private final PagerCounters counters = new PagerCounters();
     private final Heat heat;
     private final FrozenPages frozen;
+    private final VictimMemory victims;
 
     public PagerContext(PagedGuest guest, PagerBacking backing, PagerOptions options, LongSupplier clock) {
         this.options = options;
@@ -55,11 +58,17 @@ public final class PagerContext {
         transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, silence);
         heat = new Heat(pages(), clock);
         frozen = new FrozenPages(pages());
+        victims = guest.pageBytes() == GuestLayout.BASE_PAGE && !isFilledByVmm ? backing.victims() : VictimMemory.NONE;
     }
 
     /** The pages that a snapshot needs as they were. */
     public FrozenPages frozen() {
         return frozen;
+    }
+
+    /** Where the memory for evicted pages is taken from. */
+    VictimMemory victims() {
+        return victims;
     }
 
     /** Name of the space, for messages. */

@@ -9,6 +9,7 @@ public final class PagerCounters {
     private static final long HIGHEST_NANOS = 100_000_000_000L;
 
     private final Counter fetched = new Counter();
+    private final Counter victims = new Counter();
     private final Counter zeros = new Counter();
     private final Counter writeProtect = new Counter();
     private final Counter repeated = new Counter();
@@ -35,6 +36,11 @@ public final class PagerCounters {
     /** Faults of pages that had to be fetched. */
     public Counter fetched() {
         return fetched;
+    }
+
+    /** Faults of pages that the victim cache had. */
+    public Counter victims() {
+        return victims;
     }
 
     /** Faults of pages of zeros, which need no fetch. */
@@ -109,7 +115,7 @@ public final class PagerCounters {
 
     /** All faults. */
     public long faults() {
-        return fetched.get() + zeros.get() + writeProtect.get() + repeated.get();
+        return fetched.get() + victims.get() + zeros.get() + writeProtect.get() + repeated.get();
     }
 
     /** From reading the fault to having installed the page, nanoseconds; of fetched pages. */

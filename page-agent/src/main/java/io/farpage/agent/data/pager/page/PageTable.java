@@ -55,6 +55,12 @@ public final class PageTable {
     public static final int STRANDED = 0x8;
 
     /**
+     * The page is {@link #REMOTE}, and the {@link VictimCache} has it. The bit of {@link #STRANDED}, which means nothing
+     * where the page is not resident. It ends with the state.
+     */
+    public static final int VICTIM = STRANDED;
+
+    /**
      * A write to its home is under way, in whatever state the page is by now. No other may start before it has ended.
      */
     public static final int WRITING = 0x10;
@@ -343,9 +349,10 @@ public final class PageTable {
         put(page, changed(entry(page), state));
     }
 
-    /** The entry of a page that comes into a state: only a resident page is stranded. */
+    /** The entry of a page that comes into a state: only a page that stays resident stays stranded. */
     private static int changed(int entry, int state) {
-        return (entry & ~(STATE_MASK | ((state & RESIDENT) == 0 ? STRANDED : 0))) | state;
+        boolean staysResident = (entry & state & RESIDENT) != 0;
+        return (entry & ~(STATE_MASK | (staysResident ? 0 : STRANDED))) | state;
     }
 
     /**
@@ -418,6 +425,11 @@ public final class PageTable {
                 setState(page, DIRTY);
             }
         }
+    }
+
+    /** Whether a page is at its home, and the {@link VictimCache} has it, too. */
+    public boolean isVictim(int page) {
+        return (entry(page) & COUNTED) == (REMOTE | VICTIM);
     }
 
     public boolean isResident(int page) {

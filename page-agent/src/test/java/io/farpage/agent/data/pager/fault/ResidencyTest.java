@@ -64,6 +64,48 @@ final class ResidencyTest {
     }
 
     @Test
+    void shouldCountVictimsAgainstLimitWhenPagesAreEvicted() {
+        Residency residency = residency(true);
+        residency.fitVictims(false);
+        assertEquals(LIMIT, residency.goal(), "nothing is evicted");
+        residency.fitVictims(true);
+        assertEquals(LIMIT - LIMIT / 16, residency.goal());
+        resident(LIMIT - LIMIT / 16 - 1);
+        assertEquals(1, residency.freeFrames(0));
+    }
+
+    @Test
+    void shouldHaveNoVictimsWhenGuestIsParked() {
+        Residency residency = residency(true);
+        residency.fitVictims(true);
+        residency.parking().park(64);
+        residency.fitVictims(true);
+        assertEquals(0, memory.victims().capacity());
+        residency.parking().unpark();
+        residency.fitVictims(true);
+        assertEquals(LIMIT / 16, memory.victims().capacity());
+    }
+
+    @Test
+    void shouldHaveNoVictimsWhenAllPagesMayBeResident() {
+        Residency residency = residency(true);
+        residency.fitVictims(true);
+        residency.resize(PAGES);
+        residency.fitVictims(false);
+        assertEquals(PAGES, residency.goal());
+    }
+
+    @Test
+    void shouldHaveNoVictimsWhenHostHasNoMemory() {
+        Residency residency = residency(true);
+        residency.fitVictims(true);
+        kernel.refuse(Errno.ENOMEM);
+        assertEquals(0, installer.copy(0, 1, 1, false));
+        residency.fitVictims(true);
+        assertEquals(0, memory.victims().capacity());
+    }
+
+    @Test
     void shouldOfferOneFrameAtATimeUpToWhatMayStayWhenParked() {
         Residency residency = residency(true);
         residency.parking().park(20);

@@ -9,6 +9,7 @@ import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.Shard;
@@ -166,7 +167,8 @@ final class Agent {
                         fetcher,
                         world.pool,
                         ModelPool.shares(setup),
-                        coordinator.mirroring()),
+                        coordinator.mirroring(),
+                        setup.has(Feature.VICTIMS) ? new VictimMemory(setup.pages(), 2) : VictimMemory.NONE),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 world::now,
                 end -> ended = end);

@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -16,6 +20,9 @@ final class EvictionOrderTest {
     /** Frames that are kept free for faults at this limit; once they are used up, eviction frees twice as many. */
     private static final int SLACK = 8;
 
+    private static final int GUEST_PAGES = 512;
+    private static final int GUEST_LIMIT = 128;
+
     private static void run(int limit, CalmSchedule schedule) {
         new World(new Setup(PAGES, 0, 1, limit, 1, 8, World.MAX_FRAMES), schedule).run();
     }
@@ -25,6 +32,49 @@ final class EvictionOrderTest {
                 .filter(world.kernel()::isCached)
                 .boxed()
                 .toList();
+    }
+
+    /** How many pages are fetched when a guest of 512 pages, 128 of them resident, reads pages in an order. */
+    private static long fetches(int[] order, Feature... features) {
+        CalmSchedule schedule = new CalmSchedule().write(0, GUEST_PAGES);
+        for (int page : order) {
+            schedule.read(page, page + 1);
+        }
+        World world =
+                new World(new Setup(GUEST_PAGES, 0, 1, GUEST_LIMIT, 1, 8, World.MAX_FRAMES).with(features), schedule);
+        world.run();
+        return world.agent.pager().counters().fetched().get();
+    }
+
+    /** Page r comes 1 / (r + 1) times as often as page 0, and pages next to each other are not of like rank. */
+    private static int[] popularPages(int touches) {
+        SplittableRandom random = new SplittableRandom(1);
+        double[] sums = new double[GUEST_PAGES];
+        for (int rank = 0; rank < GUEST_PAGES; rank++) {
+            sums[rank] = (rank == 0 ? 0 : sums[rank - 1]) + 1.0 / (rank + 1);
+        }
+        int[] order = new int[touches];
+        for (int i = 0; i < touches; i++) {
+            int found = Arrays.binarySearch(sums, random.nextDouble(sums[GUEST_PAGES - 1]));
+            int rank = found < 0 ? -found - 1 : found;
+            order[i] = rank * 197 % GUEST_PAGES;
+        }
+        return order;
+    }
+
+    private static long missesOfLeastRecentlyUsed(int[] order) {
+        Map<Integer, Boolean> resident = new LinkedHashMap<>(2 * GUEST_LIMIT, 0.75f, true);
+        for (int page = GUEST_PAGES - GUEST_LIMIT; page < GUEST_PAGES; page++) {
+            resident.put(page, true);
+        }
+        long misses = 0;
+        for (int page : order) {
+            if (resident.put(page, true) == null) {
+                misses++;
+                resident.remove(resident.keySet().iterator().next());
+            }
+        }
+        return misses;
     }
 
     private static void requireTableAgrees(World world) {
@@ -58,6 +108,17 @@ final class EvictionOrderTest {
                                         .boxed()
                                         .toList(),
                                 resident(world))));
+    }
+
+    @Test
+    void shouldMissLittleMoreThanLeastRecentlyUsed() {
+        int[] order = popularPages(2500);
+        long best = missesOfLeastRecentlyUsed(order);
+        long without = fetches(order);
+        long with = fetches(order, Feature.VICTIMS);
+        String figures = with + " fetches, " + without + " without victims, " + best + " of least recently used";
+        assertTrue(with < 1.15 * best, figures);
+        assertTrue(with < without, figures);
     }
 
     /** Fewer pages than may be resident, since a pager that cannot evict serves faults above the limit. */

@@ -50,5 +50,7 @@ enum Feature {
     /** Snapshots are made of the guest while it runs. */
     SNAPSHOT,
     /** One page at a time is prefetched from a home, written back to it or copied. */
-    NARROW
+    NARROW,
+    /** Pages that were evicted are kept in the agent's memory, in half of the limit. */
+    VICTIMS
 }

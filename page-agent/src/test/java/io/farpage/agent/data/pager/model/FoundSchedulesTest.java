@@ -372,6 +372,27 @@ final class FoundSchedulesTest {
                 Step.parse("b r1 . . g . g w0/1"));
     }
 
+    /**
+     * The VMM punched a page out without an event before it was evicted: zeros were kept of it, while its homes had what
+     * was stored before, so the guest read zeros and then the older bytes.
+     */
+    @Test
+    void shouldNotKeepEvictedPageWhenVmmHasPunchedItOut() {
+        Replay.run(
+                new Setup(6, 0, 3, 3, 4, 2, 15).with(Feature.MIRRORED, Feature.VICTIMS),
+                World.LONG_NANOS,
+                Step.parse(". D1/4 . . g1 w2/4 . . . g2 . . c c1 g1 g1 . . r2/4"));
+    }
+
+    /** A page that came back from the agent's memory counted as stranded, and so not against the limit. */
+    @Test
+    void shouldCountPageAgainstLimitWhenItComesBackFromAgent() {
+        Replay.run(
+                new Setup(7, 1, 3, 2, 4, 4, 16).with(Feature.VICTIMS),
+                World.LONG_NANOS,
+                Step.parse("d1/1 . . . g1 g1 . i . r2/2 d I . . . c . . . . . w1/1 ."));
+    }
+
     /** A queued write to a page that had been given up mapped its old bytes again, before the VMM punched the hole. */
     @Test
     void shouldDropQueuedWriteWhenPageIsGivenUp() {

@@ -87,6 +87,11 @@ class MirroredReadsTest {
             public long firstPage(long offset, long length) {
                 return -Errno.ENXIO;
             }
+
+            @Override
+            public long nextHole(long offset) {
+                return offset;
+            }
         };
         Pager pager = new Pager(
                 new PagedGuest(

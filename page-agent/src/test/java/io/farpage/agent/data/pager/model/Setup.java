@@ -98,6 +98,9 @@ record Setup(
                 oneIn(4, Feature.SNAPSHOT, random, features);
             }
             oneIn(4, Feature.NARROW, random, features);
+            if (!features.contains(Feature.PRIVATE) && !features.contains(Feature.LARGE_PAGES)) {
+                oneIn(3, Feature.VICTIMS, random, features);
+            }
         }
         return random(random, features);
     }

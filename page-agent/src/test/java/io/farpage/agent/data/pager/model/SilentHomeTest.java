@@ -99,6 +99,11 @@ class SilentHomeTest {
             public long firstPage(long offset, long length) {
                 return -Errno.ENXIO;
             }
+
+            @Override
+            public long nextHole(long offset) {
+                return offset;
+            }
         };
         Mirroring mirroring = new Mirroring() {
             @Override

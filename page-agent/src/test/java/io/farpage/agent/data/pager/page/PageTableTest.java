@@ -52,6 +52,21 @@ class PageTableTest {
     }
 
     @Test
+    void shouldEndVictimWithState() {
+        PageTable table = new PageTable(1, true);
+        for (int state :
+                new int[] {PageTable.ZERO, PageTable.FETCHING, PageTable.LOST, PageTable.CLEAN, PageTable.DIRTY}) {
+            PageStates.set(table, 0, PageTable.REMOTE);
+            table.set(0, PageTable.VICTIM);
+            assertTrue(table.isVictim(0));
+            assertEquals(1, table.count(PageTable.REMOTE));
+            PageStates.set(table, 0, state);
+            assertFalse(table.has(0, PageTable.VICTIM), "after state " + state);
+            assertEquals(0, table.stranded());
+        }
+    }
+
+    @Test
     void shouldBeginRemoteWhenHomesHavePages() {
         PageTable written = new PageTable(PAGES, true);
         assertEquals(PAGES, written.count(PageTable.REMOTE));

@@ -11,6 +11,7 @@
 #define PROGRAM "fault_toucher"
 
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@
 #include "figures.h"
 #include "handoff.h"
 
-enum { PAGE = 4096, MAX_THREADS = 64 };
+enum { PAGE = 4096, LARGE_PAGE = 2 << 20, MAX_THREADS = 64 };
 
 static const char *const backing_names[] = {"memfd", "anonymous", NULL};
 
@@ -49,6 +50,7 @@ struct toucher_options {
     bool hold;
     bool armed;
     bool stream;
+    bool large;
 };
 
 struct memory {
@@ -95,6 +97,7 @@ static void explain(FILE *out) {
           "  --fill                write the pages instead of reading them\n"
           "  --recheck             touch and check all pages once more, unrecorded\n"
           "  --stream              write all pages again and again, until the end of standard input\n"
+          "  --large               have the memory in pages of 2 MiB, with --stream\n"
           "  --timeout SECONDS    after which it ends, 1 to 3600 (60)\n",
             out);
 }
@@ -112,7 +115,7 @@ static struct toucher_options parse(int argc, char **argv) {
             {"hold", no_argument, NULL, 'H'},             {"armed", no_argument, NULL, 'a'},
             {"memory", required_argument, NULL, 'm'},     {"stream", no_argument, NULL, 'R'},
             {"swap", no_argument, NULL, 'W'},             {"watch", no_argument, NULL, 'e'},
-            {"help", no_argument, NULL, 'h'},
+            {"large", no_argument, NULL, 'l'},            {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
     static const char *const patterns[] = {"random", "sequential", NULL};
     struct toucher_options o = {
@@ -140,6 +143,7 @@ static struct toucher_options parse(int argc, char **argv) {
             case 'H': o.hold = true; break;
             case 'a': o.armed = true; break;
             case 'R': o.stream = true; break;
+            case 'l': o.large = true; break;
             case 'P': o.timeout = parse_number("--timeout", optarg, 1, 3600); break;
             case 'h': explain(stdout); exit(0);
             default: explain(stderr); exit(1);
@@ -154,6 +158,9 @@ static struct toucher_options parse(int argc, char **argv) {
     }
     if (o.socket == NULL && (o.fill || o.stream)) {
         fail("--fill and --stream need --socket");
+    }
+    if (o.large && (!o.stream || o.anonymous || o.pages * PAGE % LARGE_PAGE != 0)) {
+        fail("--large needs --stream, --backing memfd, and --pages that are a multiple of %d", LARGE_PAGE / PAGE);
     }
     if (o.touches > o.pages || o.dirty > o.pages) {
         fail("--touches %" PRIu64 ", --dirty %" PRIu64 ": there are %" PRIu64 " pages", o.touches, o.dirty, o.pages);
@@ -172,11 +179,12 @@ static struct toucher_options parse(int argc, char **argv) {
 
 static struct memory map(const struct toucher_options *o) {
     struct memory m = {.bytes = o->bytes > o->pages * PAGE ? o->bytes : o->pages * PAGE, .file = -1};
-    m.file = o->anonymous ? -1 : memfd_create("farpage-toucher", MFD_CLOEXEC);
+    unsigned large = o->large ? MFD_HUGETLB | MFD_HUGE_2MB : 0;
+    m.file = o->anonymous ? -1 : memfd_create("farpage-toucher", MFD_CLOEXEC | large);
     if (!o->anonymous && (m.file < 0 || ftruncate(m.file, (off_t) m.bytes) != 0)) {
         fail("memfd of %zu bytes: %s", m.bytes, strerror(errno));
     }
-    int flags = o->anonymous ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+    int flags = o->anonymous ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
     m.at = mmap(NULL, m.bytes, PROT_READ | PROT_WRITE, flags, m.file, 0);
     return m;
 }
@@ -210,7 +218,8 @@ static int register_memory(char *memory, size_t size) {
         fail("userfaultfd: %s", strerror(errno));
     }
     struct uffdio_api api = {.api = UFFD_API,
-            .features = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+            .features = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MISSING_HUGETLBFS | UFFD_FEATURE_PAGEFAULT_FLAG_WP
+                    | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
     struct uffdio_register range = {.range = {(uintptr_t) memory, size},
             .mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP};
     if (ioctl(fd, UFFDIO_API, &api) != 0 || ioctl(fd, UFFDIO_REGISTER, &range) != 0) {
@@ -461,7 +470,7 @@ int main(int argc, char **argv) {
         page_out(&o, &m);
     } else if (o.path == NULL) {
         int uffd = register_memory(m.at, m.bytes);
-        int connection = hand_over(o.socket, m.at, m.bytes, PAGE, uffd, m.file);
+        int connection = hand_over(o.socket, m.at, m.bytes, o.large ? LARGE_PAGE : PAGE, uffd, m.file);
         if (o.watch) {
             end_with_handler(connection);
         }

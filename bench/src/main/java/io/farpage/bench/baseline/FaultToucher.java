@@ -49,22 +49,27 @@ public record FaultToucher(Path program, Children children) {
      *
      * @param socket where the memory is handed over
      * @param bytes its size, if it is larger than all pages that may be touched; 0 if not
+     * @param large whether it has pages of 2 MiB
      */
-    public record Handed(Path socket, Backing backing, long bytes) implements Memory {
+    public record Handed(Path socket, Backing backing, long bytes, boolean large) implements Memory {
         /** Memory as large as the pages that may be touched. */
         public Handed(Path socket, Backing backing) {
-            this(socket, backing, 0);
+            this(socket, backing, 0, false);
         }
 
         @Override
         public List<String> options() {
-            return List.of(
+            List<String> options = new ArrayList<>(List.of(
                     "--socket",
                     socket.toString(),
                     "--backing",
                     backing.name().toLowerCase(Locale.ROOT),
                     "--memory",
-                    Long.toString(bytes));
+                    Long.toString(bytes)));
+            if (large) {
+                options.add("--large");
+            }
+            return options;
         }
     }
 

@@ -93,7 +93,7 @@ final class CloneAgents implements AutoCloseable {
         long attached = System.nanoTime();
         return new Attached(
                 name,
-                new FaultToucher.Handed(socket, plan.given().backing, snapshot.bytes()),
+                new FaultToucher.Handed(socket, plan.given().backing, snapshot.bytes(), false),
                 Duration.ofNanos(cloned - began),
                 Duration.ofNanos(attached - cloned));
     }

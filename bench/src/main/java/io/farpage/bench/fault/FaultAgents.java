@@ -140,8 +140,10 @@ final class FaultAgents implements AutoCloseable {
                 space.name(idle),
                 new GuestRequest(
                         from.toString(),
-                        OptionalLong.of(plan.bytes()),
-                        OptionalInt.empty(),
+                        OptionalLong.of(space == FaultSpace.LARGE_STREAM ? FaultPlan.LARGE_STREAM_BYTES : plan.bytes()),
+                        space == FaultSpace.LARGE_STREAM
+                                ? OptionalInt.of(FaultPlan.LARGE_PAGE_BYTES)
+                                : OptionalInt.empty(),
                         Optional.of(
                                 List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME).subList(0, space.homes())),
                         OptionalInt.of(space.homes()),
@@ -170,7 +172,8 @@ final class FaultAgents implements AutoCloseable {
                     yield touch(side.space(), walk, toucherCpu);
                 }
             }
-            case STREAM -> besideStream(() -> touch(side.space(), walk, toucherCpu));
+            case STREAM -> besideStream(FaultSpace.STREAM, () -> touch(side.space(), walk, toucherCpu));
+            case LARGE_STREAM -> besideStream(FaultSpace.LARGE_STREAM, () -> touch(side.space(), walk, toucherCpu));
         };
     }
 
@@ -183,19 +186,21 @@ final class FaultAgents implements AutoCloseable {
         Round run() throws InterruptedException;
     }
 
-    /** A round while a second guest writes its pages in their order. A quarter of them may be resident. */
-    private Round besideStream(Rounds round) throws InterruptedException {
-        Path other = socket.resolveSibling("stream-" + idle + ".sock");
-        attach(FaultSpace.STREAM, other, plan.given().prefetch, OptionalLong.of(plan.given().pages / 4));
+    /** A round while a second guest writes its pages in their order. A quarter of them may be resident, or half. */
+    private Round besideStream(FaultSpace space, Rounds round) throws InterruptedException {
+        boolean large = space == FaultSpace.LARGE_STREAM;
+        long pages = large ? FaultPlan.LARGE_STREAM_BYTES / FaultPlan.PAGE_BYTES : plan.given().pages;
+        Path other = socket.resolveSibling(space.name(idle) + ".sock");
+        attach(space, other, plan.given().prefetch, OptionalLong.of(large ? pages / 2 : pages / 4));
         FaultToucher.Setting there = new FaultToucher.Setting(
-                new FaultToucher.Handed(other, FaultToucher.Backing.MEMFD),
+                new FaultToucher.Handed(other, FaultToucher.Backing.MEMFD, 0, large),
                 plan.run().seed(),
                 OptionalInt.empty(),
                 plan.roundTimeout());
-        try (StreamingToucher stream = toucher.stream(there, plan.given().pages)) {
+        try (StreamingToucher stream = toucher.stream(there, pages)) {
             Round measured = round.run();
             stream.end();
-            awaitEnd(FaultSpace.STREAM);
+            awaitEnd(space);
             return measured;
         }
     }

@@ -31,7 +31,9 @@ enum FaultCase {
     /** While metrics and the dashboard's overview are read every second, against none that are read. */
     OBSERVED,
     /** Beside a guest that writes more memory than may be resident, prefetched and written back, against none. */
-    MIXED;
+    MIXED,
+    /** The same with a guest that has pages of 2 MiB. */
+    MIXED_LARGE;
 
     private static final int WHOLE = 100;
 
@@ -52,7 +54,9 @@ enum FaultCase {
         /** Metrics and the dashboard's overview are read. */
         READERS,
         /** They serve another guest, which writes its memory again and again. */
-        STREAM
+        STREAM,
+        /** The same in pages of 2 MiB. */
+        LARGE_STREAM
     }
 
     String label() {
@@ -82,10 +86,16 @@ enum FaultCase {
         return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space(), beside());
     }
 
+    /** Whether the agents serve another guest beside. */
+    boolean hasOtherGuest() {
+        return beside() == Beside.STREAM || beside() == Beside.LARGE_STREAM;
+    }
+
     Beside beside() {
         return switch (this) {
             case OBSERVED -> Beside.READERS;
             case MIXED -> Beside.STREAM;
+            case MIXED_LARGE -> Beside.LARGE_STREAM;
             default -> Beside.NOTHING;
         };
     }
@@ -112,11 +122,11 @@ enum FaultCase {
             case MIRRORED -> {
                 return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN, Beside.NOTHING);
             }
-            case PLAIN, STREAM -> {}
+            case PLAIN, STREAM, LARGE_STREAM -> {}
         }
         String label = switch (this) {
             case OBSERVED -> "farpage-unobserved";
-            case MIXED -> "farpage-alone";
+            case MIXED, MIXED_LARGE -> "farpage-alone";
             case SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> "farpage-prefetch-off";
             default -> "farpage-no-limit";
         };
@@ -128,7 +138,15 @@ enum FaultCase {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
             case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25 -> 25;
-            case ENCRYPTED, MIRRORED, OBSERVED, MIXED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
+            case ENCRYPTED,
+                    MIRRORED,
+                    OBSERVED,
+                    MIXED,
+                    MIXED_LARGE,
+                    RANDOM,
+                    THREADS,
+                    SEQUENTIAL_PREFETCH,
+                    RANDOM_PREFETCH -> 0;
         };
     }
 }

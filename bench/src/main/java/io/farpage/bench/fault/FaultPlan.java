@@ -29,6 +29,13 @@ import java.util.Set;
 record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String> skipped, int rounds) implements Plan {
     static final int PAGE_BYTES = 4096;
 
+    static final int LARGE_PAGE_BYTES = 2 << 20;
+
+    /** What may be resident of a guest with pages of 2 MiB: the fewest pages that an agent accepts. */
+    static final long LARGE_LOCAL_BYTES = 64L * LARGE_PAGE_BYTES;
+
+    static final long LARGE_STREAM_BYTES = 2 * LARGE_LOCAL_BYTES;
+
     private static final int DEFAULT_ROUNDS = 9;
 
     /** Below it a quarter of the pages is less than an agent needs. */
@@ -88,7 +95,7 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
                 }
                 FaultPlacement placement = FaultPlacement.of(idle, cpus);
                 scenarios.add(new FaultScenario(
-                        one, idle, one == FaultCase.MIXED ? placement.withGuestsApart(cpus) : placement));
+                        one, idle, one.hasOtherGuest() ? placement.withGuestsApart(cpus) : placement));
             }
         }
         return scenarios;
@@ -129,7 +136,8 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
     @Override
     public long hugepages() {
         long second = hasSecondHome() ? AgentFlags.hugepages(storedBytes(), FaultAgents.STAGING) : 0;
-        return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + second + AgentFlags.hugepages(bytes());
+        long large = has(FaultCase.Beside.LARGE_STREAM) ? AgentFlags.hugepages(LARGE_LOCAL_BYTES) : 0;
+        return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + second + AgentFlags.hugepages(bytes()) + large;
     }
 
     long bytes() {
@@ -145,12 +153,16 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
 
     /** Bytes of all spaces that the home has. */
     long homeBytes() {
-        return (spaces().size() + (hasStream() ? 1 : 0)) * storedBytes();
+        return (spaces().size() + (has(FaultCase.Beside.STREAM) ? 1 : 0)) * storedBytes() + largeBytes();
     }
 
-    /** Whether there is a second guest in some case. */
-    private boolean hasStream() {
-        return scenarios.stream().anyMatch(one -> one.kind().beside() == FaultCase.Beside.STREAM);
+    /** Bytes of the space in pages of 2 MiB at its home, and of the map of them; 0 if there is none. */
+    private long largeBytes() {
+        return has(FaultCase.Beside.LARGE_STREAM) ? LARGE_STREAM_BYTES + LARGE_PAGE_BYTES : 0;
+    }
+
+    private boolean has(FaultCase.Beside beside) {
+        return scenarios.stream().anyMatch(one -> one.kind().beside() == beside);
     }
 
     /** What one space takes at a home: its pages, and the map of those that the home has. */

@@ -11,11 +11,14 @@ enum FaultSpace {
     /** Each page has two homes. */
     MIRRORED,
     /** As {@link #PLAIN}, of the guest beside the one that is measured. */
-    STREAM;
+    STREAM,
+    /** As {@link #STREAM}, in pages of 2 MiB. */
+    LARGE_STREAM;
 
     /** Its name, of the scenarios of one idle strategy. */
     String name(String idle) {
-        return "bench-" + idle + (this == PLAIN ? "" : "-" + name().toLowerCase(Locale.ROOT));
+        return "bench-" + idle
+                + (this == PLAIN ? "" : "-" + name().toLowerCase(Locale.ROOT).replace('_', '-'));
     }
 
     /** How many homes each page has. */

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.evict;
+
+import org.jspecify.annotations.NullMarked;

@@ -94,6 +94,9 @@ public final class Pager implements DutyCycle {
     /** Whether the latest read left no message and the shard has not slept since. */
     private boolean emptied;
 
+    /** Whether no message waited when the descriptor was polled, after the latest duty cycle. */
+    private boolean isIdle;
+
     /**
      * Whether the latest duty cycle did nothing but handle messages and completions, so that the next one finds no work
      * before there are others.
@@ -425,6 +428,11 @@ public final class Pager implements DutyCycle {
     }
 
     @Override
+    public void polled(boolean isReadable) {
+        isIdle = !isReadable;
+    }
+
+    @Override
     public int doUrgentWork() {
         if (done || broken != null || isBehind()) {
             return 0;
@@ -458,6 +466,7 @@ public final class Pager implements DutyCycle {
             // No message was read: the shard may sleep before the next duty cycle, and the descriptor wakes it.
             emptied = false;
         }
+        isIdle = false;
         int retried = isBehind() ? 0 : faults.serveQueue();
         quiet = judged == 0 && retried == 0 && faults.queue().isEmpty();
         return work + retried;
@@ -534,9 +543,13 @@ public final class Pager implements DutyCycle {
 
     /**
      * Whether messages are read in this duty cycle. A guest that has one fault at a time has no other when its page has
-     * been installed: the descriptor announces the next one.
+     * been installed: the descriptor announces the next one. A guest whose descriptor was not readable a moment ago has
+     * none either, unless work of this duty cycle has let its threads run.
      */
     private boolean readsMessages(int work) {
+        if (isIdle && work == 0) {
+            return false;
+        }
         return spinning || (work > 0 ? transfers.inUse() > 0 || !messages.wasSingle() : !emptied);
     }
 

@@ -43,6 +43,12 @@ public interface DutyCycle {
     /** The shard's thread has slept: {@link #fileDescriptor} may be readable. */
     default void slept() {}
 
+    /**
+     * The {@link #fileDescriptor} was polled. A source need not look for more there in the next duty cycle, if it is
+     * not readable; after that one it must.
+     */
+    default void polled(boolean isReadable) {}
+
     /** Whether time alone brings work, so that the shard's thread may sleep for milliseconds only. */
     default boolean waitsForTime() {
         return false;

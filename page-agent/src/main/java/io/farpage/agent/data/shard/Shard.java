@@ -222,6 +222,21 @@ public final class Shard {
         return sources.needPolling();
     }
 
+    /** Whether the descriptors of sources must be polled before each duty cycle. */
+    boolean hasManySources() {
+        return sources.areMany();
+    }
+
+    /** Adds the descriptors that sources are waited for with. */
+    void addSources(PollSet to) {
+        sources.addDescriptors(to);
+    }
+
+    /** Tells sources about their descriptors, in a set that was waited on since {@link #addSources}. */
+    void polledSources(PollSet set) {
+        sources.polled(set);
+    }
+
     /** Adds the descriptors that completions and sources are waited for with. */
     void addDescriptors(PollSet to) {
         for (int i = 0; i < rails.size(); i++) {
@@ -236,8 +251,12 @@ public final class Shard {
         sources.addDescriptors(to);
     }
 
-    /** Consumes the events of the rails, in a set that was waited on since {@link #addDescriptors}. */
+    /**
+     * Consumes the events of the rails, and tells sources about their descriptors, in a set that was waited on since
+     * {@link #addDescriptors}.
+     */
     void polled(PollSet set) {
+        sources.polled(set);
         // From the last to the first: a rail that fails is removed.
         for (int i = rails.size() - 1; i >= 0; i--) {
             Rail rail = rails.get(i);

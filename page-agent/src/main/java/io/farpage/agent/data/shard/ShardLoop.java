@@ -44,6 +44,8 @@ public final class ShardLoop implements AutoCloseable {
     private volatile boolean asleep;
     private volatile boolean stopping;
     private volatile boolean clean;
+    /** Whether the descriptors of sources have been polled since the latest duty cycle. */
+    private boolean isPolled;
 
     /**
      * The thread of a shard.
@@ -150,10 +152,26 @@ public final class ShardLoop implements AutoCloseable {
         }
     }
 
+    /**
+     * A duty cycle. If sources are many, their descriptors are polled before, in one call of the system, unless the
+     * thread has just slept and knows which are readable.
+     */
+    private int work(boolean spins) {
+        if (shard.hasManySources() && !isPolled) {
+            pollSet.clear();
+            shard.addSources(pollSet);
+            if (pollSet.await(0) >= 0) {
+                shard.polledSources(pollSet);
+            }
+        }
+        isPolled = false;
+        return shard.doWork(spins);
+    }
+
     /** Spins while a source needs polling or a transfer is under way. A node that only serves its peers sleeps. */
     private void spin() {
         while (!stopping) {
-            if (shard.doWork(true) > 0) {
+            if (work(true) > 0) {
                 continue;
             }
             if (shard.needsPolling() || shard.hasDeadlines()) {
@@ -169,7 +187,7 @@ public final class ShardLoop implements AutoCloseable {
         long idleSince = System.nanoTime();
         while (!stopping) {
             scheduling.onDutyCycle();
-            if (shard.doWork(true) > 0 || shard.needsPolling()) {
+            if (work(true) > 0 || shard.needsPolling()) {
                 idleSince = System.nanoTime();
             } else if (System.nanoTime() - idleSince < spinNanos) {
                 Thread.onSpinWait();
@@ -186,7 +204,7 @@ public final class ShardLoop implements AutoCloseable {
             // Armed before the duty cycle that may find no work, so that the thread can sleep right after it.
             asleep = true;
             shard.arm();
-            if ((shard.doWork() == 0 || shard.isQuiescent()) && !stopping) {
+            if ((work(false) == 0 || shard.isQuiescent()) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
                 } else {
@@ -200,7 +218,7 @@ public final class ShardLoop implements AutoCloseable {
     private void sleep() {
         asleep = true;
         shard.arm();
-        if (shard.doWork() == 0 && !stopping) {
+        if (work(false) == 0 && !stopping) {
             await();
         }
         asleep = false;
@@ -225,12 +243,16 @@ public final class ShardLoop implements AutoCloseable {
         int wake = pollSet.add(wakeFd.fd(), PollSet.POLLIN);
         shard.addDescriptors(pollSet);
         long nap = shard.hasDeadlines() ? NAP_NANOS : SLEEP_NANOS;
-        pollSet.await(nap);
+        int ready = pollSet.await(nap);
         shard.slept(nap);
+        if (ready < 0) {
+            return;
+        }
         if (pollSet.ready(wake) != 0) {
             wakeFd.drain(errno);
         }
         shard.polled(pollSet);
+        isPolled = true;
     }
 
     /** Stops the thread, which closes the shard first. Waits for it. */

@@ -18,12 +18,21 @@ final class Sources {
     /** Other guests' faults wait for so long, and for one cycle more, before they are looked for again. */
     private static final long BUDGET_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
 
+    /** With that number of sources or more, all descriptors are polled before each looks at its own. */
+    private static final int MANY = 8;
+
+    private static final int NONE = -1;
+
     private final List<DutyCycle> cycles = new ArrayList<>();
     private final LongSupplier clock;
     /** Where the next call of {@link #doWork} begins. */
     private int next;
     /** Whether the latest call of {@link #doWork} has reached the last one. */
     private boolean isRoundOver;
+    /** By source: its entry in the set that descriptors were added to last, or {@link #NONE}. */
+    private int[] entries = new int[MANY];
+    /** How many of {@link #entries} are valid. */
+    private int added;
 
     /** @param clock monotonic nanoseconds */
     Sources(LongSupplier clock) {
@@ -152,14 +161,29 @@ final class Sources {
         return false;
     }
 
+    /** Whether one poll of all descriptors takes less time than a look of each source at its own. */
+    boolean areMany() {
+        return cycles.size() >= MANY;
+    }
+
     /** Adds the descriptors that sources wait for. */
     void addDescriptors(PollSet to) {
-        for (int i = 0; i < cycles.size(); i++) {
+        entries = entries.length < cycles.size() ? new int[2 * cycles.size()] : entries;
+        added = cycles.size();
+        for (int i = 0; i < added; i++) {
             int fd = cycles.get(i).fileDescriptor();
-            if (fd >= 0) {
-                to.add(fd, PollSet.POLLIN);
+            entries[i] = fd < 0 ? NONE : to.add(fd, PollSet.POLLIN);
+        }
+    }
+
+    /** Tells each source about its descriptor, in a set that was waited on since {@link #addDescriptors}. */
+    void polled(PollSet set) {
+        for (int i = 0; i < added && added == cycles.size(); i++) {
+            if (entries[i] != NONE) {
+                cycles.get(i).polled(set.ready(entries[i]) != 0);
             }
         }
+        added = 0;
     }
 
     /** Whether some wait for descriptors. */

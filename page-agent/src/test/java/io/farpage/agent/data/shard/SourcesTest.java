@@ -4,9 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.linux.Errno;
+import io.farpage.linux.EventFd;
+import io.farpage.linux.PollSet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** In which order a shard's sources work, and how long the others wait. */
@@ -50,6 +54,47 @@ class SourcesTest {
         @Override
         public boolean isBackground() {
             return isBackground;
+        }
+    }
+
+    /** A source with a descriptor, and what it was told about it. */
+    private static final class Polled implements DutyCycle {
+        private final EventFd descriptor = new EventFd();
+        private final List<Boolean> told = new ArrayList<>();
+
+        @Override
+        public int doWork() {
+            return 0;
+        }
+
+        @Override
+        public int fileDescriptor() {
+            return descriptor.fd();
+        }
+
+        @Override
+        public void polled(boolean isReadable) {
+            told.add(isReadable);
+        }
+    }
+
+    @Test
+    void shouldTellEachSourceWhetherItsDescriptorIsReadable() {
+        List<Polled> polled = Stream.generate(Polled::new).limit(20).toList();
+        new Source("without a descriptor", 0, false);
+        assertFalse(sources.areMany());
+        polled.forEach(sources::add);
+        assertTrue(sources.areMany());
+        polled.get(7).descriptor.signal(Errno.ofThread());
+        PollSet set = new PollSet(1);
+        set.add(polled.getFirst().descriptor.fd(), PollSet.POLLIN);
+        sources.addDescriptors(set);
+        set.await(0);
+        sources.polled(set);
+        sources.polled(set);
+        for (int i = 0; i < polled.size(); i++) {
+            assertEquals(List.of(i == 7), polled.get(i).told, "source " + i);
+            polled.get(i).descriptor.close();
         }
     }
 

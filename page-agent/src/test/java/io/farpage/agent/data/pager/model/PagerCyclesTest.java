@@ -115,6 +115,25 @@ class PagerCyclesTest {
     }
 
     @Test
+    void shouldNotReadMessagesWhenDescriptorWasNotReadable() {
+        fault(3);
+        pager.polled(false);
+        shard.doWork();
+        assertEquals(0, network.underWay().size(), "no message was announced");
+        shard.doWork();
+        assertEquals(1, network.underWay().size(), "the next duty cycle looks by itself");
+    }
+
+    @Test
+    void shouldReadMessagesWhenDescriptorWasReadable() {
+        pager.polled(false);
+        fault(3);
+        pager.polled(true);
+        shard.doWork();
+        assertEquals(1, network.underWay().size());
+    }
+
+    @Test
     void shouldNotBeQuiescentWhenAFaultWaits() {
         fault(0, 1, 2, 3, 4, 5);
         shard.doWork();

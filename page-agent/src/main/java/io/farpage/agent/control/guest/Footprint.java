@@ -14,7 +14,7 @@ final class Footprint {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final String AVAILABLE = "MemAvailable:";
     /** Heap of one pager, most of it histograms of latencies: measured, and rounded up. */
-    private static final long HEAP_PER_PAGER = 3 << 20;
+    private static final long HEAP_PER_PAGER = 1 << 20;
 
     private static final long NO_LIMIT = Long.MAX_VALUE;
 

@@ -33,6 +33,8 @@ public final class Fetcher {
     private static final long REFUSAL_PAUSE_NANOS = 1_000_000_000L;
 
     private static final long HIGHEST_LATENCY_NANOS = 100_000_000_000L;
+    /** Latencies are exact to a hundredth: each pager has a fetcher, and a third digit would take much of its heap. */
+    private static final int LATENCY_DIGITS = 2;
 
     private final Shard shard;
     private final int index;
@@ -81,8 +83,8 @@ public final class Fetcher {
     /** Where the search for parked transfers begins, so that each has its turn. */
     private int nextParked;
 
-    private final SingleWriterRecorder readLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
-    private final SingleWriterRecorder writeLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
+    private final SingleWriterRecorder readLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, LATENCY_DIGITS);
+    private final SingleWriterRecorder writeLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, LATENCY_DIGITS);
     private final Counter pagesRead = new Counter();
     private final Counter pagesWritten = new Counter();
     private final Counter bytesRead = new Counter();

@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 /** Counters and latencies of a pager. Its thread writes; any thread may read, and sample the recorders. */
 public final class PagerCounters {
     private static final long HIGHEST_NANOS = 100_000_000_000L;
+    /** Latencies are exact to a hundredth. A third digit would take seven times as much heap for each guest. */
+    private static final int DIGITS = 2;
 
     private final Counter fetched = new Counter();
     private final Counter victims = new Counter();
@@ -24,9 +26,9 @@ public final class PagerCounters {
     private final Counter foreign = new Counter();
     private final Counter hedged = new Counter();
     private final Counter repaired = new Counter();
-    private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
-    private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, 3);
-    private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, 3);
+    private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, DIGITS);
+    private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, DIGITS);
+    private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, DIGITS);
 
     /** Null while faults are not traced. */
     private volatile @Nullable FaultTrace trace;

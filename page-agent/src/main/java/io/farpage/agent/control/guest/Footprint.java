@@ -16,6 +16,11 @@ final class Footprint {
     /** Heap of one pager, most of it histograms of latencies: measured, and rounded up. */
     private static final long HEAP_PER_PAGER = 1 << 20;
 
+    /** Parts of the heap, out of {@link #HEAP_PARTS}, that the maps of one guest may take. */
+    private static final long HEAP_PARTS_OF_A_GUEST = 2;
+
+    private static final long HEAP_PARTS = 3;
+    private static final int MIB_SHIFT = 20;
     private static final long NO_LIMIT = Long.MAX_VALUE;
 
     private Footprint() {}
@@ -23,6 +28,24 @@ final class Footprint {
     /** Pagers for which half of the heap has room, 1 or more. */
     static int pagers(long maxHeap) {
         return Math.clamp(maxHeap / 2 / HEAP_PER_PAGER, 1, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Checks that a part of the agent's heap suffices for what grows with a guest: two maps of its pages, of two bits
+     * each, when it begins and when it ends; and a bit for each sealed page. Without heap the agent would end.
+     *
+     * @param maxHeap bytes
+     * @throws IllegalArgumentException if it does not suffice, with both figures
+     */
+    static void requireHeap(long pages, boolean sealed, long maxHeap) {
+        long bytes = pages / 2 + (sealed ? pages / Byte.SIZE : 0);
+        long room = maxHeap / HEAP_PARTS * HEAP_PARTS_OF_A_GUEST;
+        if (bytes > room) {
+            throw new IllegalArgumentException(
+                    ("a guest of %d pages may take %d MiB of this agent's heap of %d MiB, and may have %d MiB; use a"
+                                    + " smaller space, pages of 2 MiB, or a larger heap (FARPAGE_JAVA_OPTS=-Xmx...)")
+                            .formatted(pages, bytes >> MIB_SHIFT, maxHeap >> MIB_SHIFT, room >> MIB_SHIFT));
+        }
     }
 
     /**

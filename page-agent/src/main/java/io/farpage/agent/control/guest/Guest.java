@@ -271,7 +271,7 @@ final class Guest {
                         throw new HandoffException(
                                 use.revocation().orElse("the guest was detached") + " before its VMM came");
                     }
-                    Paging admitted = admission.admit(connection.message());
+                    Paging admitted = admit(connection);
                     connection.taken();
                     detail = "";
                     listener.handoff(use.map(), connection.peer(), Optional.empty());
@@ -286,6 +286,18 @@ final class Guest {
             }
         }
         return null;
+    }
+
+    /** A guest that takes more native memory than the JVM permits is refused, and the agent continues. */
+    private Paging admit(HandoffConnection connection) throws HandoffException {
+        try {
+            return admission.admit(connection.message());
+        } catch (OutOfMemoryError e) {
+            throw new HandoffException(
+                    ("this agent has no native memory for the guest: %s; end another guest, lower link.max or"
+                                    + " shard.count, or raise -XX:MaxDirectMemorySize (FARPAGE_JAVA_OPTS)")
+                            .formatted(e.getMessage()));
+        }
     }
 
     private void prepare() {

@@ -81,6 +81,10 @@ final class GuestOpening {
                         "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
             }
             hosts.requireStaging(use.map().pageSize());
+            Footprint.requireHeap(
+                    use.map().pages(),
+                    use.space().encryption().isPresent(),
+                    Runtime.getRuntime().maxMemory());
             seal = seal(use.space(), request);
             int pages = (int) use.map().pages();
             HandoffAdmission admission = new HandoffAdmission(

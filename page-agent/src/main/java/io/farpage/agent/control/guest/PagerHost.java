@@ -121,7 +121,7 @@ final class PagerHost {
                     paging,
                     System::nanoTime,
                     ended::complete);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             idle.add(fetcher);
             writer.close();
             throw e;

@@ -136,7 +136,7 @@ final class SlicedPaging implements Paging {
                 backing.pins().onInspected(this::wake);
             }
             parking.adopt();
-        } catch (RuntimeException | HandoffException e) {
+        } catch (RuntimeException | HandoffException | OutOfMemoryError e) {
             for (SlicePager one : pagers) {
                 one.host().discard(one.pager());
                 hosts.release(one.host());

@@ -36,6 +36,17 @@ class FootprintTest {
     }
 
     @Test
+    void shouldRefuseAGuestWithBothFiguresWhenItsMapsDoNotFitTheHeap() {
+        assertDoesNotThrow(() -> Footprint.requireHeap(PAGES, false, 192 * MIB));
+        IllegalArgumentException refused =
+                assertThrows(IllegalArgumentException.class, () -> Footprint.requireHeap(PAGES + 2L, false, 192 * MIB));
+        String said = String.valueOf(refused.getMessage());
+        assertTrue(said.contains((PAGES + 2L) + " pages may take 128 MiB") && said.contains("192 MiB"), said);
+        assertThrows(IllegalArgumentException.class, () -> Footprint.requireHeap(PAGES, true, 192 * MIB));
+        assertDoesNotThrow(() -> Footprint.requireHeap(PAGES, false, 247 * MIB), "1 TiB with the launcher's heap");
+    }
+
+    @Test
     void shouldKnowHowMuchMemoryIsAvailable() {
         long available = Footprint.availableMemory();
         assertTrue(available > MIB && available < Long.MAX_VALUE, available + " bytes");

@@ -65,6 +65,7 @@ final class GuestTest {
     private static final Incarnation INCARNATION = new Incarnation(7);
     private static final long BYTES = 1 << 20;
     private static final long POOL_BYTES = 64 * BYTES;
+    private static final String NO_MEMORY = "no native memory";
     private static final int PID = 4711;
     private static final Duration PARK_AFTER = Duration.ofSeconds(30);
 
@@ -155,6 +156,10 @@ final class GuestTest {
         assertEquals("waiting", guest.status().state());
         assertFalse(guest.stopWaiting(), "a guest whose handoff is being checked is not detached");
         String refusal = refusals.poll();
+        if (NO_MEMORY.equals(refusal)) {
+            // More than any JVM permits.
+            Arena.ofAuto().allocate(1L << 60);
+        }
         if (refusal != null) {
             throw new HandoffException(refusal);
         }
@@ -319,6 +324,19 @@ final class GuestTest {
         assertEquals("no memory regions\n", answer(refused));
         assertEquals("", answer(admitted));
         assertEquals("the VMM has ended", guest.status().detail());
+    }
+
+    @Test
+    void shouldRefuseAHandoffAndAdmitTheNextWhenNativeMemoryRunsOut() {
+        refusals.add(NO_MEMORY);
+        int refused = handOff();
+        int admitted = handOff();
+        paging.script.add(() -> ended(true));
+        guest.run();
+        String said = answer(refused);
+        assertTrue(said.contains("Cannot reserve " + (1L << 60) + " bytes"), said);
+        assertTrue(said.contains("-XX:MaxDirectMemorySize"), said);
+        assertEquals("", answer(admitted));
     }
 
     @Test

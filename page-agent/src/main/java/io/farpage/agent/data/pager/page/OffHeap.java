@@ -11,10 +11,10 @@ import java.lang.foreign.MemorySegment;
  */
 final class OffHeap {
     /**
-     * Below this the C library's allocator is cheaper than a mapping. A process may have 65,530 mappings
-     * (vm.max_map_count).
+     * Below this the C library's allocator is cheaper than a mapping, but the memory counts against
+     * -XX:MaxDirectMemorySize. A process may have 65,530 mappings (vm.max_map_count).
      */
-    private static final long MAPPED_FROM = 1 << 20;
+    private static final long MAPPED_FROM = 1 << 16;
 
     private static final int MADV_DONTNEED = 4;
 

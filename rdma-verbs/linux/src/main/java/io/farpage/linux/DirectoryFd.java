@@ -37,7 +37,9 @@ public final class DirectoryFd implements AutoCloseable {
     private final int fd;
     private final Errno errno = Errno.create();
     private final Arena arena = Arena.ofAuto();
-    private final MemorySegment entries = arena.allocate(BUFFER, Long.BYTES);
+    /** Empty until the directory is listed: most are only searched. */
+    private MemorySegment entries = MemorySegment.NULL;
+
     private final MemorySegment name = arena.allocate(MAX_NUMBER);
     private int[] numbers = new int[64];
     private boolean closed;
@@ -71,6 +73,9 @@ public final class DirectoryFd implements AutoCloseable {
      * negative error number.
      */
     public int list() {
+        if (entries.byteSize() == 0) {
+            entries = arena.allocate(BUFFER, Long.BYTES);
+        }
         int count = 0;
         try {
             long rewound = (long) lseek$mh.invokeExact(errno.segment(), fd, 0L, SEEK_SET);

@@ -38,16 +38,17 @@ final class DescriptorTable implements AutoCloseable {
     private final DirectoryFd infos;
     private final BitSet seen = new BitSet();
     private final MemorySegment link = Arena.ofAuto().allocate(LINK_BYTES);
-    private final ProcText info = new ProcText();
+    private final ProcText info;
     private final Rings rings = new Rings();
     private int linkLength;
     private long inspection;
 
-    private DescriptorTable(int process, String path, DirectoryFd links, DirectoryFd infos) {
+    private DescriptorTable(int process, String path, DirectoryFd links, DirectoryFd infos, ProcText info) {
         this.process = process;
         this.path = path;
         this.links = links;
         this.infos = infos;
+        this.info = info;
     }
 
     /**
@@ -55,12 +56,13 @@ final class DescriptorTable implements AutoCloseable {
      *
      * @param process for messages
      * @param task such as {@code /proc/7} or {@code /proc/7/task/8}
+     * @param text is overwritten by each call
      * @throws io.farpage.linux.PosixException if the task is gone, or may not be inspected
      */
-    static DescriptorTable open(int process, String task) {
+    static DescriptorTable open(int process, String task, ProcText text) {
         DirectoryFd links = DirectoryFd.open(task + "/fd");
         try {
-            return new DescriptorTable(process, task + "/fd/", links, DirectoryFd.open(task + "/fdinfo"));
+            return new DescriptorTable(process, task + "/fd/", links, DirectoryFd.open(task + "/fdinfo"), text);
         } catch (RuntimeException e) {
             links.close();
             throw e;

@@ -19,17 +19,20 @@ final class VmmProcess implements AutoCloseable {
     private final DirectoryFd directory;
     private final DirectoryFd tasks;
     private final DescriptorTable table;
-    private final ProcText status = new ProcText();
+    /** Shared with the tables of descriptors. */
+    private final ProcText text;
+
     private final Errno errno = Errno.create();
     private long provenAlone;
     /** Whether no ring was found locked in a table of descriptors that a thread has for itself. */
     private boolean isShared = true;
 
-    private VmmProcess(int pid, DirectoryFd directory, DirectoryFd tasks, DescriptorTable table) {
+    private VmmProcess(int pid, DirectoryFd directory, DirectoryFd tasks, DescriptorTable table, ProcText text) {
         this.pid = pid;
         this.directory = directory;
         this.tasks = tasks;
         this.table = table;
+        this.text = text;
     }
 
     /** @throws PosixException if the process is gone, or may not be inspected */
@@ -39,7 +42,8 @@ final class VmmProcess implements AutoCloseable {
         try {
             DirectoryFd directory = open.add(DirectoryFd.open(path));
             DirectoryFd tasks = open.add(DirectoryFd.open(path + "/task"));
-            return new VmmProcess(pid, directory, tasks, DescriptorTable.open(pid, path));
+            ProcText text = new ProcText();
+            return new VmmProcess(pid, directory, tasks, DescriptorTable.open(pid, path, text), text);
         } catch (RuntimeException e) {
             open.closeAfter(e);
             throw e;
@@ -92,11 +96,11 @@ final class VmmProcess implements AutoCloseable {
     }
 
     private Finding pinned(Finding found) {
-        int length = status.read(directory, STATUS);
+        int length = text.read(directory, STATUS);
         if (length < 0) {
             return refusal(pid, new PosixException("read(/proc/" + pid + "/status)", -length));
         }
-        long kilobytes = status.number(PINNED, 10);
+        long kilobytes = text.number(PINNED, 10);
         return kilobytes > 0
                 ? new Finding(
                         Kind.LASTING,
@@ -111,7 +115,7 @@ final class VmmProcess implements AutoCloseable {
     }
 
     private Finding scanOwnTable(int task, long inspection) {
-        try (DescriptorTable own = DescriptorTable.open(pid, "/proc/" + pid + "/task/" + task)) {
+        try (DescriptorTable own = DescriptorTable.open(pid, "/proc/" + pid + "/task/" + task, text)) {
             Finding found = own.scan(inspection);
             provenAlone = Math.min(provenAlone, own.provenSince());
             return found;

@@ -18,7 +18,7 @@ final class FakeTask {
     }
 
     DescriptorTable open() {
-        return DescriptorTable.open(PID, root.toString());
+        return DescriptorTable.open(PID, root.toString(), new ProcText());
     }
 
     /** A descriptor that is open for reading and writing. */

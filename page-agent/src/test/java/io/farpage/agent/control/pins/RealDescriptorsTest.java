@@ -96,7 +96,7 @@ final class RealDescriptorsTest {
 
     private Finding lookAndClose(int fd) {
         int self = (int) ProcessHandle.current().pid();
-        try (DescriptorTable table = DescriptorTable.open(self, "/proc/" + self)) {
+        try (DescriptorTable table = DescriptorTable.open(self, "/proc/" + self, new ProcText())) {
             return table.scan(1);
         } finally {
             FileIo.close(errno, fd);

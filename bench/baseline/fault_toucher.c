@@ -85,8 +85,8 @@ static void explain(FILE *out) {
           "  --touches N           touch that many of the pages, the first ones in the order (all)\n"
           "  --dirty N             write to that many of the pages at the end, with --file (0)\n"
           "  --armed               do not map the memory before there is a line on standard input\n"
-          "  --hold                go on until the end of standard input; for each line of it, print how many pages of\n"
-          "                        the file are in the page cache\n"
+          "  --hold                with --file or --fill: go on until the end of standard input; for each line of it,\n"
+          "                        print how many pages are in the page cache\n"
           "  --pattern random|sequential   (random)\n"
           "  --threads N           that share the pages, 1 to 64 (1)\n"
           "  --warmup N            touches that are not recorded, at first (0)\n"
@@ -153,8 +153,11 @@ static struct toucher_options parse(int argc, char **argv) {
         fail("%s; see --help",
                 optind != argc ? "more than options were given" : "one of --socket, --file and --swap is needed");
     }
-    if (o.path == NULL && (o.dirty > 0 || o.cold || o.hold)) {
-        fail("--dirty, --cold and --hold need --file");
+    if (o.path == NULL && (o.dirty > 0 || o.cold)) {
+        fail("--dirty and --cold need --file");
+    }
+    if (o.hold && o.path == NULL && !o.fill) {
+        fail("--hold needs --file or --fill");
     }
     if (o.socket == NULL && (o.fill || o.stream)) {
         fail("--fill and --stream need --socket");
@@ -478,6 +481,10 @@ int main(int argc, char **argv) {
     if (o.fill) {
         fill(&o, m.at);
         puts("filled");
+        fflush(stdout);
+        if (o.hold) {
+            hold(&m);
+        }
         return 0;
     }
     if (o.stream) {

@@ -8,6 +8,8 @@ import io.farpage.bench.evict.EvictCommand;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fault.PeersCommand;
 import io.farpage.bench.fetch.FetchCommand;
+import io.farpage.bench.footprint.FootprintCommand;
+import io.farpage.bench.footprint.FootprintPeersCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.park.ParkCommand;
@@ -48,6 +50,8 @@ public final class Main implements Callable<Integer> {
             ParkCommand.class,
             SnapshotCommand.class,
             CloneCommand.class,
+            FootprintCommand.class,
+            FootprintPeersCommand.class,
             StressCommand.class);
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
@@ -80,7 +84,8 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new UsageException(
-                "say what to do: fetch, fault, peers, park, snapshot, clone, cluster, guest-vm, install or stress");
+                "say what to do: fetch, fault, peers, park, snapshot, clone, footprint, cluster, guest-vm, install or"
+                        + " stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -62,7 +62,9 @@ final class MainTest {
         "stress, --socket=s --memory=5000B, --memory 5000",
         "stress, --socket=s --backing=anonymous, --backing",
         "guest-vm, --memory=5000B, --memory is 5000 bytes",
-        "install, --rounds=1, --rounds 1"
+        "install, --rounds=1, --rounds 1",
+        "footprint, --guests=3, --guests 3",
+        "footprint, --part=pages --space=100MiB, --space 104857600"
     })
     void shouldExitWithUsageErrorWhenACommandRefusesAnOption(String command, String options, String message) {
         assertEquals(

@@ -193,6 +193,16 @@ public record FaultToucher(Path program, Children children) {
     }
 
     /**
+     * Starts the program, which writes the pages' content into them once and then lives until it is closed. Does not
+     * wait for the pages: {@link HeldToucher#awaitFilled} does.
+     */
+    public HeldToucher fillAndHold(Setting setting, long pages) {
+        List<String> command = command(setting, pages);
+        command.addAll(List.of("--fill", "--hold"));
+        return new HeldToucher(children.launch("toucher", command, true), setting.timeout());
+    }
+
+    /**
      * Starts the program, which writes all pages in their order again and again.
      *
      * @return when it has written all of them once

@@ -52,6 +52,11 @@ public final class HeldToucher implements AutoCloseable {
         }
     }
 
+    /** Waits until it has written its pages, if it was started to fill them. */
+    public void awaitFilled() throws InterruptedException {
+        lines.next(timeout);
+    }
+
     /** Waits until it has touched all pages. */
     public Touched touched() throws InterruptedException {
         String line = lines.next(timeout);

@@ -7,6 +7,7 @@ import io.farpage.agent.control.guest.ParkResult;
 import io.farpage.agent.control.guest.SnapshotName;
 import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
+import io.farpage.agent.control.link.LinkStatus;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.GuestOperations;
 import io.farpage.agent.rest.PageOperations;
@@ -27,6 +28,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
@@ -139,6 +141,14 @@ public final class AgentClient implements AutoCloseable {
                 .results()
                 .mapToDouble(found -> Double.parseDouble(found.group(1)))
                 .sum();
+    }
+
+    /** How many queue pairs of the agent's links are up. */
+    public long queuePairsUp() throws InterruptedException {
+        return Stream.of(read(get(AgentOperations.LIST_LINKS.path()), LinkStatus[].class))
+                .flatMap(link -> link.queuePairs().stream())
+                .filter(queuePair -> queuePair.state().equals("up"))
+                .count();
     }
 
     /** Which transport the link with a peer uses: tcp or rdma. */

@@ -21,11 +21,21 @@ public record AgentProcess(Child child, Path portFile) implements AutoCloseable 
      * @param settings its configuration, key to value
      */
     public static AgentProcess start(Children children, String name, Map<String, String> settings) {
+        return start(children, name, settings, List.of());
+    }
+
+    /**
+     * As {@link #start(Children, String, Map)}.
+     *
+     * @param jvmFlags of its JVM, beside those that an agent has anyway
+     */
+    public static AgentProcess start(
+            Children children, String name, Map<String, String> settings, List<String> jvmFlags) {
         Path portFile = children.scratch().resolve(name.replace(' ', '-') + ".port");
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
         arguments.addAll(List.of("--set", "api.socket=" + apiSocket(portFile)));
         settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
-        return new AgentProcess(children.start(name, "page-agent", arguments, false), portFile);
+        return new AgentProcess(children.start(name, "page-agent", jvmFlags, arguments, false), portFile);
     }
 
     private static String apiSocket(Path portFile) {

@@ -98,7 +98,12 @@ public final class Children implements AutoCloseable {
      * @param name for messages and the name of its log
      */
     public Child start(String name, String program, List<String> arguments, boolean spoken) {
-        List<String> command = new ArrayList<>(programs.command(program));
+        return start(name, program, List.of(), arguments, spoken);
+    }
+
+    /** As {@link #start(String, String, List, boolean)}, with flags of the JVM. */
+    public Child start(String name, String program, List<String> jvmFlags, List<String> arguments, boolean spoken) {
+        List<String> command = new ArrayList<>(programs.command(program, jvmFlags));
         command.addAll(arguments);
         return launch(name, command, spoken);
     }

@@ -16,11 +16,19 @@ public sealed interface Programs {
     /** The directory of the launchers. */
     String LAUNCHERS = "farpage.bin";
 
+    /** The environment variable in which the launchers look for flags of the JVM. */
+    String OPTIONS = "FARPAGE_JAVA_OPTS";
+
     /** The launchers of an installation. */
     record Launchers(Path directory) implements Programs {
         @Override
-        public List<String> command(String program) {
-            return List.of(directory.resolve(program).toString());
+        public List<String> command(String program, List<String> jvmFlags) {
+            String launcher = directory.resolve(program).toString();
+            if (jvmFlags.isEmpty()) {
+                return List.of(launcher);
+            }
+            String before = Optional.ofNullable(System.getenv(OPTIONS)).orElse("");
+            return List.of("env", OPTIONS + "=" + before + " " + String.join(" ", jvmFlags), launcher);
         }
     }
 
@@ -36,18 +44,28 @@ public sealed interface Programs {
         }
 
         @Override
-        public List<String> command(String program) {
+        public List<String> command(String program, List<String> jvmFlags) {
             String main = Optional.ofNullable(MAIN_CLASSES.get(program))
                     .orElseThrow(() -> new IllegalArgumentException("no program is called " + program));
             List<String> command = new ArrayList<>(List.of(java.toString()));
             command.addAll(flags);
+            command.addAll(jvmFlags);
             command.addAll(List.of("-cp", classPath, main));
             return command;
         }
     }
 
     /** The words that start a program; its arguments follow. */
-    List<String> command(String program);
+    default List<String> command(String program) {
+        return command(program, List.of());
+    }
+
+    /**
+     * As {@link #command(String)}.
+     *
+     * @param jvmFlags beside those that the program has anyway; the later of two that contradict each other counts
+     */
+    List<String> command(String program, List<String> jvmFlags);
 
     /** Those that belong to this JVM. */
     static Programs ofThisJvm() {

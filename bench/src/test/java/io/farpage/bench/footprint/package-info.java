@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.footprint;
+
+import org.jspecify.annotations.NullMarked;

@@ -33,6 +33,24 @@ public record EndpointRequest(
         entries = checked(entries);
     }
 
+    /**
+     * The same without what devices may reach, which a coordinator of an earlier release refuses as an unknown field.
+     */
+    public EndpointRequest withoutFabrics() {
+        return new EndpointRequest(
+                incarnation,
+                peerIncarnation,
+                attempt,
+                answers,
+                withoutFabrics(entries),
+                trial.map(offer -> new TrialOffer(
+                        offer.attempt(), offer.answers(), offer.proven(), withoutFabrics(offer.entries()))));
+    }
+
+    private static List<QpEntry> withoutFabrics(List<QpEntry> entries) {
+        return entries.stream().map(entry -> entry.withFabric(Optional.empty())).toList();
+    }
+
     static List<QpEntry> checked(List<QpEntry> entries) {
         Check.range("entries: number of elements", entries.size(), 1, MAX_ENTRIES);
         Set<QpEntry.Slot> seen = new HashSet<>();

@@ -19,6 +19,7 @@ import java.util.OptionalInt;
  * @param port for tcp, where its provider listens, 1..65535; forbidden for rdma
  * @param header the header page of the pool, over this queue pair's device
  * @param maxRdAtomic READs that it answers at once, 1..255; agents before 0.2 leave it out
+ * @param fabric for rdma, what its device may reach; agents of earlier releases leave it out. Forbidden for tcp
  */
 public record QpEntry(
         @JsonProperty(required = true) TransportKind transport,
@@ -32,7 +33,8 @@ public record QpEntry(
         Optional<String> host,
         OptionalInt port,
         @JsonProperty(required = true) HeaderPage header,
-        OptionalInt maxRdAtomic) {
+        OptionalInt maxRdAtomic,
+        Optional<Fabric> fabric) {
 
     /** Checks the fields and what the transport asks of them. */
     public QpEntry {
@@ -53,6 +55,9 @@ public record QpEntry(
                 }
                 Check.text("host", host.get(), 255);
                 Check.range("port", port.getAsInt(), 1, 65535);
+                if (fabric.isPresent()) {
+                    throw new IllegalArgumentException("fabric: a tcp entry has none");
+                }
             }
             case RDMA -> {
                 if (host.isPresent() || port.isPresent()) {
@@ -79,7 +84,8 @@ public record QpEntry(
                 Optional.empty(),
                 OptionalInt.empty(),
                 header,
-                OptionalInt.empty());
+                OptionalInt.empty(),
+                Optional.empty());
     }
 
     /** An entry for a queue pair of the soft provider, whose LID is the port. */
@@ -97,12 +103,22 @@ public record QpEntry(
                 Optional.of(host),
                 OptionalInt.of(port),
                 header,
-                OptionalInt.empty());
+                OptionalInt.empty(),
+                Optional.empty());
     }
 
     /** The same entry of a queue pair that answers {@code depth} READs and atomics at once. */
     public QpEntry withMaxRdAtomic(int depth) {
-        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, header, OptionalInt.of(depth));
+        return with(OptionalInt.of(depth), fabric);
+    }
+
+    /** The same entry with what its device may reach. */
+    public QpEntry withFabric(Optional<Fabric> reached) {
+        return with(maxRdAtomic, reached);
+    }
+
+    private QpEntry with(OptionalInt depth, Optional<Fabric> reached) {
+        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, header, depth, reached);
     }
 
     /** What makes an entry unique within an endpoint. */

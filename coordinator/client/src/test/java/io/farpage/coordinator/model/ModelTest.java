@@ -101,7 +101,8 @@ class ModelTest {
                         Optional.of("h"),
                         OptionalInt.empty(),
                         HEADER,
-                        OptionalInt.empty()))
+                        OptionalInt.empty(),
+                        Optional.empty()))
                 .startsWith("host and port"));
         assertTrue(refusal(() -> new QpEntry(
                         TransportKind.RDMA,
@@ -115,7 +116,8 @@ class ModelTest {
                         Optional.of("h"),
                         OptionalInt.of(1),
                         HEADER,
-                        OptionalInt.empty()))
+                        OptionalInt.empty(),
+                        Optional.empty()))
                 .startsWith("host and port"));
         QpEntry entry = QpEntry.tcp(0, 0, 1, Gid.ZERO, 0, 1024, "h", 1, HEADER);
         assertTrue(refusal(() -> entry.withMaxRdAtomic(0)).startsWith("maxRdAtomic"));

@@ -1,11 +1,13 @@
 package io.farpage.agent.control.device;
 
 import io.farpage.agent.control.CloseStack;
+import io.farpage.coordinator.model.Fabric;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.pool.PagePool;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.VerbsException;
 import java.util.EnumSet;
@@ -79,6 +81,16 @@ public final class OpenDevice implements AutoCloseable {
 
     public Device device() {
         return device;
+    }
+
+    /**
+     * What the port may reach, as it is now: asks the device each time.
+     *
+     * @throws VerbsException if the device does not answer
+     */
+    public Fabric fabric() {
+        PortAttributes port = device.queryPort();
+        return Fabric.of(port.linkLayer().toString(), Subnet.of(port.linkLayer(), port.gid()));
     }
 
     public ProtectionDomain domain() {

@@ -8,13 +8,19 @@ import java.util.function.LongSupplier;
 /**
  * What all links of this node work with.
  *
+ * @param node this node's id
  * @param transports the open devices
  * @param shards in the order of their numbers
  * @param destroyer destroys the queue pairs of all links
  * @param clock monotonic nanoseconds
  */
 record LinkContext(
-        Transports transports, List<LinkShard> shards, LinkOptions options, Destroyer destroyer, LongSupplier clock) {
+        String node,
+        Transports transports,
+        List<LinkShard> shards,
+        LinkOptions options,
+        Destroyer destroyer,
+        LongSupplier clock) {
     LinkContext {
         shards = List.copyOf(shards);
     }

@@ -68,7 +68,8 @@ public final class LinkControl implements AutoCloseable, Hosting.Links, Received
     /** @param shards in the order of their numbers */
     public LinkControl(LocalNode self, Transports transports, List<LinkShard> shards, LinkOptions options) {
         thread = new ControlThread("links", new ControlThread.Pauses(TICK, TICK, CLOSE_TIMEOUT), this::step);
-        context = new LinkContext(transports, shards, options, new Destroyer(thread::wake), System::nanoTime);
+        context =
+                new LinkContext(self.id(), transports, shards, options, new Destroyer(thread::wake), System::nanoTime);
         peers = new KnownPeers(self.id(), self.coordinator(), options.mode(), this::gone);
         coordinator = self.coordinator();
         negotiation = new Negotiation(self, context, peers, fencing, sessions.values());

@@ -1,7 +1,9 @@
 package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.link.RailPairs.Pair;
 import io.farpage.agent.data.shard.Rail;
+import io.farpage.coordinator.model.Fabric;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.HeaderPage;
 import io.farpage.coordinator.model.QpEntry;
@@ -11,19 +13,36 @@ import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QueuePair;
+import java.util.Optional;
 
-/** A queue pair of a link, for one shard on one device. */
-record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair) {
+/**
+ * A queue pair of a link, for one shard on one device.
+ *
+ * @param peer the peer's queue pair that it is connected to
+ */
+record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair, Optional<QpEntry> peer) {
     /**
      * READs that a peer answers at once if its offer does not say: the default of
      * {@code rdma.max_rd_atomic}.
      */
     private static final int UNSTATED_MAX_RD_ATOMIC = 16;
 
-    /** Its endpoint as published to the peer. */
-    QpEntry toEntry() {
+    /**
+     * Its endpoint as published to the peer.
+     *
+     * @param fabric what its device may reach
+     */
+    QpEntry toEntry(Optional<Fabric> fabric) {
         PathLimits limits = PathLimits.of(queuePair.options());
-        return toEntry(limits.mtu().bytes()).withMaxRdAtomic(limits.maxRdAtomic());
+        return toEntry(limits.mtu().bytes())
+                .withMaxRdAtomic(limits.maxRdAtomic())
+                .withFabric(fabric.map(one ->
+                        peer.map(theirs -> one.connectedTo(theirs.rail())).orElse(one)));
+    }
+
+    /** The two devices; empty if it is not connected. */
+    Optional<Pair> pair() {
+        return peer.map(theirs -> new Pair(device.rail(), theirs.rail()));
     }
 
     private QpEntry toEntry(int mtu) {
@@ -41,11 +60,12 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
         return QpEntry.rdma(shard, device.rail(), endpoint.qpn(), endpoint.lid(), gid, endpoint.psn(), mtu, header);
     }
 
-    /** Moves the queue pair to RTR, connected to the peer's, within the limits of both. */
-    void connect(QpEntry peer) {
+    /** Moves the queue pair to RTR, connected to the peer's, within the limits of both. Returns it connected. */
+    LinkQueuePair connect(QpEntry theirs) {
         queuePair.modifyToRtr(
-                toEndpoint(peer),
-                new PathLimits(Mtu.ofBytes(peer.mtu()), peer.maxRdAtomic().orElse(UNSTATED_MAX_RD_ATOMIC)));
+                toEndpoint(theirs),
+                new PathLimits(Mtu.ofBytes(theirs.mtu()), theirs.maxRdAtomic().orElse(UNSTATED_MAX_RD_ATOMIC)));
+        return new LinkQueuePair(device, shard, rail, queuePair, Optional.of(theirs));
     }
 
     private static QpEndpoint toEndpoint(QpEntry entry) {

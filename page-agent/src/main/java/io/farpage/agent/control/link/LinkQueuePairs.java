@@ -3,6 +3,8 @@ package io.farpage.agent.control.link;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Theirs;
+import io.farpage.agent.control.link.RailPairs.Pair;
+import io.farpage.agent.control.link.Wiring.Wire;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
@@ -11,6 +13,7 @@ import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.Fabric;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.LinkSecret;
@@ -18,12 +21,14 @@ import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +43,11 @@ final class LinkQueuePairs {
 
     private final String peer;
     private final LinkContext context;
+    private final RailFailures failures;
+    private final Wiring wiring;
     private final List<LinkShard> shards;
+    /** What the RDMA devices of the attempt may reach, as it was when the attempt began. */
+    private final Map<OpenDevice, Fabric> fabrics = new HashMap<>();
 
     private final List<LinkQueuePair> queuePairs = new ArrayList<>();
     /** Queue pairs that no shard has and that are being destroyed. */
@@ -49,16 +58,18 @@ final class LinkQueuePairs {
     private volatile boolean up;
     private long attempt;
     private Optional<Attempt> answers = Optional.empty();
-    private List<QpEntry> connectedTo = List.of();
     private OptionalLong lastUsed = OptionalLong.empty();
     private Optional<String> rdmaFailure = Optional.empty();
     private Optional<LinkSecret> secret = Optional.empty();
     private int installed;
     private int verifiedShards;
 
-    LinkQueuePairs(String peer, LinkContext context) {
+    /** @param failures over pairs of devices, which the sets of a session share */
+    LinkQueuePairs(String peer, LinkContext context, RailFailures failures) {
         this.peer = peer;
         this.context = context;
+        this.failures = failures;
+        this.wiring = new Wiring(peer, context);
         this.shards = context.shards();
     }
 
@@ -111,7 +122,9 @@ final class LinkQueuePairs {
     }
 
     List<QpEntry> entries() {
-        return queuePairs.stream().map(LinkQueuePair::toEntry).toList();
+        return queuePairs.stream()
+                .map(one -> one.toEntry(Optional.ofNullable(fabrics.get(one.device()))))
+                .toList();
     }
 
     /**
@@ -119,35 +132,37 @@ final class LinkQueuePairs {
      *
      * @param theirs the peer's latest offer, fresh or not: it tells how many queue pairs the peer needs
      */
-    void offer(long newAttempt, List<OpenDevice> devices, List<QpEntry> theirs) {
-        begin(newAttempt);
-        for (OpenDevice device : devices) {
-            tryCreate(device, needed(theirs, device));
+    void offer(long newAttempt, LinkDevices devices, List<QpEntry> theirs) {
+        List<OpenDevice> usable = begin(newAttempt, devices);
+        int count = wiring.needed(theirs);
+        for (OpenDevice device : usable) {
+            if (Wiring.areWithoutFabrics(theirs) && Wiring.mayNotReachSameRail(fabrics, device)) {
+                continue;
+            }
+            for (int shard = 0; shard < count && tryCreate(device, shard); shard++) {}
         }
         if (queuePairs.isEmpty()) {
-            throw noneCreated(devices);
+            throw noneCreated(devices.mine());
         }
         mine = new Mine.Offered(attempt);
     }
 
     /**
-     * Creates queue pairs on the first device that both nodes have and that creates them, and moves them to RTR;
+     * Creates queue pairs on the best devices that may reach the peer's and that create them, and moves them to RTR;
      * {@link #install} moves them to RTS.
      */
-    void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
-        begin(newAttempt);
-        connect(theirAttempt, theirs, createOnFirst(common(devices, theirs), theirs));
+    void answer(long newAttempt, LinkDevices devices, long theirAttempt, List<QpEntry> theirs) {
+        connect(theirAttempt, createWired(begin(newAttempt, devices), theirs));
     }
 
-    /** Moves the queue pairs on offer that are on the first device both have to RTR, and destroys the others. */
-    void connectOffered(List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
+    /** Moves the best of the queue pairs on offer to RTR, and destroys the others. */
+    void connectOffered(LinkDevices devices, long theirAttempt, List<QpEntry> theirs) {
         rdmaFailure = Optional.empty();
-        List<OpenDevice> offeredFirst = common(devices, theirs).stream()
-                .sorted(Comparator.comparing(device -> count(device) == 0))
+        List<OpenDevice> offered = devices.mine().stream()
+                .filter(device ->
+                        queuePairs.stream().anyMatch(one -> one.device().equals(device)))
                 .toList();
-        OpenDevice device = createOnFirst(offeredFirst, theirs);
-        destroyOwn(queuePairs.stream().filter(q -> !q.device().equals(device)).toList());
-        connect(theirAttempt, theirs, device);
+        connect(theirAttempt, createWired(offered, theirs));
     }
 
     /** Queue pairs that are created from now on require the peer to prove that it holds {@code shared}. */
@@ -155,12 +170,37 @@ final class LinkQueuePairs {
         secret = Optional.of(shared);
     }
 
-    private void begin(long newAttempt) {
+    /** Begins an attempt. Returns the devices that answer. */
+    private List<OpenDevice> begin(long newAttempt, LinkDevices devices) {
         attempt = newAttempt;
         rdmaFailure = Optional.empty();
         answers = Optional.empty();
         installed = 0;
         markDown();
+        fabrics.clear();
+        List<OpenDevice> answering =
+                devices.mine().stream().filter(this::readFabric).toList();
+        failures.addTo(fabrics, devices, context.now());
+        return answering;
+    }
+
+    private boolean readFabric(OpenDevice device) {
+        try {
+            if (device.transport() == TransportKind.RDMA) {
+                fabrics.put(device, device.fabric());
+            }
+            return true;
+        } catch (VerbsException e) {
+            doesWithout(device, e);
+            return false;
+        }
+    }
+
+    private void doesWithout(OpenDevice device, VerbsException why) {
+        log.warn("link to {} does without {}: {}", peer, device, why.getMessage());
+        if (device.transport() == TransportKind.RDMA) {
+            rdmaFailure = Optional.of(String.valueOf(why.getMessage()));
+        }
     }
 
     private void markDown() {
@@ -173,30 +213,65 @@ final class LinkQueuePairs {
         return rdmaFailure;
     }
 
-    /**
-     * Creates the queue pairs that a device lacks. A device that fails is left out, so that another one carries the
-     * link.
-     */
-    private boolean tryCreate(OpenDevice device, int count) {
+    /** Creates a queue pair. A device that fails is left out, so that another one carries the link. */
+    private boolean tryCreate(OpenDevice device, int shard) {
         try {
-            create(device, count(device), count);
+            create(device, shard);
             return true;
         } catch (VerbsException e) {
-            log.warn("link to {} does without {}: {}", peer, device, e.getMessage());
-            if (device.transport() == TransportKind.RDMA) {
-                rdmaFailure = Optional.of(String.valueOf(e.getMessage()));
-            }
+            doesWithout(device, e);
             destroyOwn(
                     queuePairs.stream().filter(q -> q.device().equals(device)).toList());
             return false;
         }
     }
 
-    private OpenDevice createOnFirst(List<OpenDevice> candidates, List<QpEntry> theirs) {
-        return candidates.stream()
-                .filter(device -> tryCreate(device, needed(theirs, device)))
-                .findFirst()
-                .orElseThrow(() -> noneCreated(candidates));
+    /**
+     * Creates the queue pairs that are lacking for the best wires to the peer's, and destroys the others.
+     *
+     * @return the wires, by the number of the shard
+     */
+    private List<Wire> createWired(List<OpenDevice> devices, List<QpEntry> theirs) {
+        List<OpenDevice> left = new ArrayList<>(devices);
+        List<OpenDevice> failed = new ArrayList<>();
+        while (true) {
+            List<Wire> wires = choose(left, failed, theirs);
+            Optional<OpenDevice> refusing = firstWithoutQueuePair(wires);
+            if (refusing.isEmpty()) {
+                destroyOwn(queuePairs.stream()
+                        .filter(one -> one.shard() >= wires.size()
+                                || !wires.get(one.shard()).device().equals(one.device()))
+                        .toList());
+                return wires;
+            }
+            left.remove(refusing.get());
+            failed.add(refusing.get());
+        }
+    }
+
+    private List<Wire> choose(List<OpenDevice> left, List<OpenDevice> failed, List<QpEntry> theirs) {
+        try {
+            return wiring.choose(left, fabrics, theirs);
+        } catch (VerbsException e) {
+            throw failed.isEmpty() ? e : noneCreated(failed);
+        }
+    }
+
+    /** Creates the queue pairs that are lacking; returns the first device that refuses one. */
+    private Optional<OpenDevice> firstWithoutQueuePair(List<Wire> wires) {
+        for (int shard = 0; shard < wires.size(); shard++) {
+            OpenDevice device = wires.get(shard).device();
+            if (find(device, shard).isEmpty() && !tryCreate(device, shard)) {
+                return Optional.of(device);
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<LinkQueuePair> find(OpenDevice device, int shard) {
+        return queuePairs.stream()
+                .filter(one -> one.device().equals(device) && one.shard() == shard)
+                .findFirst();
     }
 
     private VerbsException noneCreated(List<OpenDevice> devices) {
@@ -204,63 +279,20 @@ final class LinkQueuePairs {
                 + rdmaFailure.map(": "::concat).orElse(""));
     }
 
-    private int count(OpenDevice device) {
-        return (int) queuePairs.stream().filter(q -> q.device().equals(device)).count();
-    }
-
     /**
-     * Creates queue pairs from the {@code from}th up to the {@code to}th. Queue pairs beyond the number of this node's
-     * shards answer requests of shards that only the peer has, and post none.
+     * Creates the queue pair of a shard. Queue pairs beyond the number of this node's shards answer requests of shards
+     * that only the peer has, and post none.
      */
-    private void create(OpenDevice device, int from, int to) {
-        for (int shard = from; shard < to; shard++) {
-            Rail rail = shards.get(shard % shards.size()).rails().on(device);
-            QpOptions options = context.options().queuePairs();
-            QpOptions wanted = shard < shards.size()
-                    ? options
-                    : options.withSizes(options.sizes().withQueues(1, 1));
-            QueuePair queuePair =
-                    device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
-            queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));
-            queuePair.modifyToInit();
-            secret.ifPresent(queuePair::requireProof);
-        }
-    }
-
-    /** The devices on which the peer has queue pairs, too. */
-    private List<OpenDevice> common(List<OpenDevice> devices, List<QpEntry> theirs) {
-        List<OpenDevice> common = devices.stream()
-                .filter(device -> entry(theirs, device, 0).isPresent())
-                .toList();
-        if (!common.isEmpty()) {
-            return common;
-        }
-        context.options().allowed().refuse(peer, theirs).ifPresent(reason -> {
-            throw new VerbsException(reason);
-        });
-        throw new VerbsException("no transport in common with " + peer + ": it offers "
-                + theirs.stream().map(e -> e.transport().toString()).distinct().toList() + ", this node " + devices);
-    }
-
-    /** The peer's queue pairs that this node may connect to on a device. */
-    private Stream<QpEntry> entries(List<QpEntry> theirs, OpenDevice device) {
-        return theirs.stream()
-                .filter(e -> device.transport() == e.transport() && e.rail() == device.rail())
-                .filter(context.options().allowed()::allows);
-    }
-
-    private Optional<QpEntry> entry(List<QpEntry> theirs, OpenDevice device, int shard) {
-        return entries(theirs, device).filter(e -> e.shard() == shard).findFirst();
-    }
-
-    /** How many queue pairs a link with the peer takes: one for each shard of the node that has more of them. */
-    private int needed(List<QpEntry> theirs, OpenDevice device) {
-        int offered = (int) entries(theirs, device).count();
-        if (offered > LinkOptions.MAX_SHARDS) {
-            throw new VerbsException("peer %s offers %d queue pairs on %s; a node has %d shards at most"
-                    .formatted(peer, offered, device, LinkOptions.MAX_SHARDS));
-        }
-        return Math.max(shards.size(), offered);
+    private void create(OpenDevice device, int shard) {
+        Rail rail = shards.get(shard % shards.size()).rails().on(device);
+        QpOptions options = context.options().queuePairs();
+        QpOptions wanted = shard < shards.size()
+                ? options
+                : options.withSizes(options.sizes().withQueues(1, 1));
+        QueuePair queuePair = device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
+        queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair, Optional.empty()));
+        queuePair.modifyToInit();
+        secret.ifPresent(queuePair::requireProof);
     }
 
     /** An offer of the peer's as the handshake sees it. */
@@ -272,17 +304,11 @@ final class LinkQueuePairs {
                 served >= shards.size());
     }
 
-    private void connect(long theirAttempt, List<QpEntry> theirs, OpenDevice device) {
-        transportInUse = Optional.of(device.transport());
-        for (LinkQueuePair one : queuePairs) {
-            one.connect(entry(theirs, device, one.shard())
-                    .orElseThrow(() -> new VerbsException(
-                            "peer %s offers no queue pair %d on %s; one for each shard of both is needed"
-                                    .formatted(peer, one.shard(), device))));
-        }
+    private void connect(long theirAttempt, List<Wire> wires) {
+        transportInUse = wires.stream().findFirst().map(wire -> wire.device().transport());
+        queuePairs.replaceAll(one -> one.connect(wires.get(one.shard()).theirs()));
         mine = new Mine.Connected(attempt, theirAttempt);
         answers = Optional.of(new Attempt(theirAttempt));
-        connectedTo = theirs;
         lastUsed = OptionalLong.of(theirAttempt);
     }
 
@@ -297,7 +323,7 @@ final class LinkQueuePairs {
             one.queuePair().modifyToRts();
         }
         for (LinkQueuePair one : own) {
-            PeerMemory memory = entry(connectedTo, one.device(), one.shard())
+            PeerMemory memory = one.peer()
                     .flatMap(theirs -> view.memory(theirs, grants))
                     .orElseThrow(() ->
                             new VerbsException("peer %s announces no device like %s".formatted(peer, one.device())));
@@ -330,6 +356,9 @@ final class LinkQueuePairs {
         markDown();
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
             if (one.queuePair().equals(notice.queuePair())) {
+                if (!(mine instanceof Mine.Leaving)) {
+                    avoid(one);
+                }
                 context.destroyer().destroy(one.queuePair(), "link to " + peer, () -> {
                     submit(one.shard(), new ShardCommand.Destroyed(notice.link(), notice.attempt()));
                     queuePairs.remove(one);
@@ -404,9 +433,28 @@ final class LinkQueuePairs {
                 .anyMatch(q -> q.device().equals(device));
     }
 
-    /** The device that the queue pairs are connected over; empty if they are not connected. */
-    Optional<OpenDevice> device() {
-        return isConnected() ? queuePairs.stream().map(LinkQueuePair::device).findFirst() : Optional.empty();
+    /** The peer's rails that queue pairs are connected to over RDMA; empty if they are not. */
+    Set<Integer> peerRails() {
+        return isConnected() && isOver(TransportKind.RDMA)
+                ? queuePairs.stream()
+                        .flatMap(one -> one.pair().stream())
+                        .map(Pair::theirs)
+                        .collect(Collectors.toSet())
+                : Set.of();
+    }
+
+    /** Attempts after this one avoid the devices of a queue pair that has failed. */
+    void avoid(OpenDevice device, int qpn) {
+        queuePairs.stream()
+                .filter(q ->
+                        q.device().equals(device) && q.queuePair().endpoint().qpn() == qpn)
+                .forEach(this::avoid);
+    }
+
+    private void avoid(LinkQueuePair failed) {
+        if (failed.device().transport() == TransportKind.RDMA) {
+            failed.pair().ifPresent(pair -> failures.failed(pair, context.now()));
+        }
     }
 
     /** Whether a device's queue pair of some number is one of these, and not being destroyed yet. */

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -90,20 +91,18 @@ final class LinkSession {
 
     /** The devices have changed: RDMA may be tried at once. */
     void devicesChanged() {
+        queuePairs.forgetFailures();
         health.devicesChanged();
     }
 
     /** The devices that the link may use, best first. */
-    private List<OpenDevice> devices() {
+    private LinkDevices devices() {
         boolean rdma = health.mayUseRdma(context.now());
-        return context.usableDevices().stream()
-                .filter(device -> device.transport() == TransportKind.TCP || rdma)
-                .filter(device -> lacksKeys(device).isEmpty())
-                .toList();
+        return queuePairs.devices(view, device -> device.transport() == TransportKind.TCP || rdma);
     }
 
-    private Optional<String> lacksKeys(OpenDevice device) {
-        return view.flatMap(known -> queuePairs.lacksKeys(known, device));
+    private Optional<String> lacksKeys(int peerRail) {
+        return view.flatMap(known -> queuePairs.lacksKeys(known, peerRail));
     }
 
     /**
@@ -147,6 +146,9 @@ final class LinkSession {
     }
 
     private void knows(PeerView now) {
+        if (peerIncarnation != now.incarnation()) {
+            queuePairs.forgetFailures();
+        }
         view = Optional.of(now);
         peerIncarnation = now.incarnation();
     }
@@ -285,34 +287,42 @@ final class LinkSession {
         String reason = "queue pair 0x%x failed on %s".formatted(qpn, device);
         if (link().has(device, qpn)) {
             log.warn("link to {}: {}", peer, reason);
+            link().avoid(device, qpn);
             health.broke(reason, false, link().isOver(TransportKind.RDMA));
             disconnect(reason);
         } else if (queuePairs.ofTrial().has(device, qpn) && trial.isSwitching()) {
             failed(reason);
         } else if (queuePairs.ofTrial().has(device, qpn)) {
+            queuePairs.ofTrial().avoid(device, qpn);
             trial.queuePairFailed(reason);
         }
     }
 
     /** Leaves a device for which the peer has granted ranges without a key, until it has granted them with one. */
     void leaveDevicesWithoutKeys() {
-        Optional<String> reason = context.usableDevices().stream()
-                .flatMap(device -> lacksKeys(device).stream())
+        boolean haveRdma =
+                context.usableDevices().stream().anyMatch(device -> device.transport() == TransportKind.RDMA);
+        Optional<String> reason = view.filter(_ -> haveRdma).stream()
+                .flatMap(known -> known.linkLayers().keySet().stream().sorted())
+                .flatMap(rail -> lacksKeys(rail).stream())
                 .findFirst();
         if (reason.isPresent() != withoutKeys) {
             withoutKeys = reason.isPresent();
             reason.ifPresentOrElse(
-                    lacking ->
-                            log.warn("link to {} is over tcp as long as {}; see the log of '{}'", peer, lacking, peer),
+                    lacking -> log.warn(
+                            "link to {} does not use a device as long as {}; see the log of '{}'", peer, lacking, peer),
                     () -> {
                         log.info("link to {}: all ranges are granted for each device", peer);
                         health.devicesChanged();
                     });
         }
-        link().device().flatMap(this::lacksKeys).ifPresent(lacking -> {
-            health.broke(lacking, false, false);
-            disconnect(lacking);
-        });
+        link().peerRails().stream()
+                .flatMap(rail -> lacksKeys(rail).stream())
+                .findFirst()
+                .ifPresent(lacking -> {
+                    health.broke(lacking, false, false);
+                    disconnect(lacking);
+                });
     }
 
     /** Destroys queue pairs that no shard has, at the end. */
@@ -350,9 +360,14 @@ final class LinkSession {
         };
         List<LinkStatus.OfShard> each = new ArrayList<>();
         for (PeerLink link : links()) {
-            each.add(new LinkStatus.OfShard(each.size(), link.phase().name().toLowerCase(Locale.ROOT)));
+            each.add(new LinkStatus.OfShard(
+                    each.size(), link.phase().name().toLowerCase(Locale.ROOT), link.transport()));
         }
-        return new LinkStatus(
-                peer, state, now.transportInUse(), links().getFirst().transport(), health.lastFailure(), each);
+        String devices = each.stream()
+                .map(LinkStatus.OfShard::device)
+                .filter(device -> !device.isEmpty())
+                .distinct()
+                .collect(Collectors.joining(", "));
+        return new LinkStatus(peer, state, now.transportInUse(), devices, health.lastFailure(), each);
     }
 }

@@ -8,7 +8,7 @@ import java.util.List;
  * @param peer node id
  * @param state one of down, offered, connecting, up, leaving
  * @param transport rdma or tcp; empty while there is no queue pair
- * @param device the device it is on; empty while there is no queue pair
+ * @param device the device it is on, or several, separated by a comma and a space; empty while there is no queue pair
  * @param detail the last failure; empty if there was none
  * @param queuePairs one for each of this node's shards
  */
@@ -20,6 +20,7 @@ public record LinkStatus(
      *
      * @param shard number of the shard
      * @param state one of down, verifying, up, switching, draining
+     * @param device the device it is on; empty while there is none
      */
-    public record OfShard(int shard, String state) {}
+    public record OfShard(int shard, String state, String device) {}
 }

@@ -2,8 +2,12 @@ package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.LocalNode;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Seen;
 import io.farpage.verbs.VerbsException;
 import java.security.SecureRandom;
 import java.util.Collection;
@@ -21,6 +25,9 @@ final class Negotiation {
     private final KnownPeers peers;
     private final Fencing fencing;
     private final Collection<LinkSession> sessions;
+    /** The coordinator of this epoch refuses what devices may reach. */
+    private Optional<Epoch> withoutFabricsIn = Optional.empty();
+
     private final SecureRandom random = new SecureRandom();
     private final Set<String> requested = ConcurrentHashMap.newKeySet();
 
@@ -156,7 +163,31 @@ final class Negotiation {
     }
 
     private void publish(LinkSession session, PeerView view) throws CoordinatorException {
-        self.coordinator().publishEndpoint(self.id(), session.peer(), session.toPublish(self.incarnation()));
+        EndpointRequest endpoint = session.toPublish(self.incarnation());
+        Optional<Epoch> epoch = self.coordinator().allegiance().status().seen().map(Seen::epoch);
+        if (withoutFabricsIn.isPresent() && withoutFabricsIn.equals(epoch)) {
+            publish(session, endpoint.withoutFabrics());
+        } else {
+            try {
+                publish(session, endpoint);
+            } catch (CoordinatorRefusedException e) {
+                // Nothing else in an endpoint is unknown to a coordinator of an earlier release. Its nodes then match
+                // rails by their numbers, since neither gets the fabrics of the other.
+                if (!isMalformed(e) || endpoint.equals(endpoint.withoutFabrics())) {
+                    throw e;
+                }
+                publish(session, endpoint.withoutFabrics());
+                withoutFabricsIn = epoch;
+            }
+        }
         session.published(view);
+    }
+
+    private static boolean isMalformed(CoordinatorRefusedException refused) {
+        return refused.problem().status() == 400;
+    }
+
+    private void publish(LinkSession session, EndpointRequest endpoint) throws CoordinatorException {
+        self.coordinator().publishEndpoint(self.id(), session.peer(), endpoint);
     }
 }

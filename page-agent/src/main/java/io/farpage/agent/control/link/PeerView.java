@@ -6,9 +6,12 @@ import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a link needs of the coordinator's description of a peer. */
 record PeerView(Node node) {
@@ -46,19 +49,39 @@ record PeerView(Node node) {
                 .map(device -> "'%s' has granted ranges without a key for its device %s".formatted(node.id(), device));
     }
 
-    /**
-     * The peer's name of one of its devices. A peer that does not announce rails has numbered its devices in their
-     * order.
-     */
+    /** The link layers of its RDMA devices, by rail. */
+    Map<Integer, String> linkLayers() {
+        Map<Integer, String> layers = new HashMap<>();
+        devices(TransportKind.RDMA).forEach((rail, device) -> layers.put(rail, device.linkLayer()));
+        return layers;
+    }
+
+    /** The rails of its RDMA devices for which it has granted ranges without a key; see {@link #lacksKeys}. */
+    Set<Integer> railsWithoutKeys(PeerGrants grants) {
+        return devices(TransportKind.RDMA).keySet().stream()
+                .filter(rail -> lacksKeys(TransportKind.RDMA, rail, grants).isPresent())
+                .collect(Collectors.toSet());
+    }
+
     private Optional<String> device(TransportKind transport, int rail) {
+        return Optional.ofNullable(devices(transport).get(rail)).map(DeviceInfo::name);
+    }
+
+    /** The peer's devices by rail. A peer that does not announce rails has numbered its devices in their order. */
+    private Map<Integer, DeviceInfo> devices(TransportKind transport) {
         List<DeviceInfo> devices = node.devices().stream()
                 .filter(device -> device.transport() == transport)
                 .toList();
         boolean announced = devices.stream().anyMatch(device -> device.rail().isPresent());
-        return (announced
-                        ? devices.stream().filter(device -> device.rail().equals(OptionalInt.of(rail)))
-                        : devices.stream().skip(rail))
-                .map(DeviceInfo::name)
-                .findFirst();
+        Map<Integer, DeviceInfo> byRail = new HashMap<>();
+        for (int number = 0; number < devices.size(); number++) {
+            DeviceInfo device = devices.get(number);
+            if (!announced) {
+                byRail.put(number, device);
+            } else if (device.rail().isPresent()) {
+                byRail.putIfAbsent(device.rail().getAsInt(), device);
+            }
+        }
+        return byRail;
     }
 }

@@ -1,6 +1,5 @@
 package io.farpage.agent.control.link;
 
-import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Step;
 import io.farpage.agent.control.link.Handshake.Theirs;
@@ -113,12 +112,13 @@ final class RdmaTrial {
     }
 
     private void begin(PeerView view, Optional<Endpoint> offer, long newAttempt) {
-        if (!queuePairs.ofLink().isUp() || !trial().isNothing() || devices(view).isEmpty()) {
+        LinkQueuePairs link = queuePairs.ofLink();
+        if (!link.isUp() || !link.isOver(TransportKind.TCP) || !trial().isNothing() || !haveRdma(view)) {
             return;
         }
         Optional<TrialOffer> theirs = offer.flatMap(Endpoint::trial);
         Step step = Handshake.next(new Mine.Nothing(), theirs.map(this::theirs), trial().lastUsed(), false);
-        if (step == Step.ANSWER && queuePairs.ofLink().isOver(TransportKind.TCP)) {
+        if (step == Step.ANSWER) {
             setState(State.PROVING);
             trial().answer(
                             newAttempt,
@@ -140,17 +140,16 @@ final class RdmaTrial {
 
     /** Whether the link could be over RDMA but is not, and the pause after the latest failure is over. */
     private boolean isWanted(PeerView view) {
-        return queuePairs.ofLink().isOver(TransportKind.TCP)
-                && context.transports().preferred() == TransportKind.RDMA
-                && view.node().transports().contains(TransportKind.RDMA)
-                && health.mayUseRdma(context.now());
+        return view.node().transports().contains(TransportKind.RDMA) && health.mayUseRdma(context.now());
     }
 
-    private List<OpenDevice> devices(PeerView view) {
-        return context.usableDevices().stream()
-                .filter(device -> device.transport() == TransportKind.RDMA)
-                .filter(device -> queuePairs.lacksKeys(view, device).isEmpty())
-                .toList();
+    private boolean haveRdma(PeerView view) {
+        return context.transports().preferred() == TransportKind.RDMA
+                && !devices(view).isEmpty();
+    }
+
+    private LinkDevices devices(PeerView view) {
+        return queuePairs.devices(Optional.of(view), device -> device.transport() == TransportKind.RDMA);
     }
 
     private LinkQueuePairs trial() {

@@ -4,8 +4,12 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.coordinator.model.TransportKind;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced.
@@ -15,6 +19,7 @@ final class SessionQueuePairs {
     private final LinkContext context;
     private final List<PeerLink> links;
     private final List<PeerLink> trialLinks;
+    private final RailFailures failures;
     private volatile LinkQueuePairs ofLink;
     private LinkQueuePairs ofTrial;
     private PeerGrants grants = PeerGrants.NOTHING;
@@ -23,8 +28,9 @@ final class SessionQueuePairs {
         this.context = context;
         this.links = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
         this.trialLinks = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
-        this.ofLink = new LinkQueuePairs(peer, context);
-        this.ofTrial = new LinkQueuePairs(peer, context);
+        this.failures = new RailFailures(context.options().longestRdmaPause());
+        this.ofLink = new LinkQueuePairs(peer, context, failures);
+        this.ofTrial = new LinkQueuePairs(peer, context, failures);
     }
 
     /** The shards' sides of the link, by the number of the shard. Any thread. */
@@ -74,11 +80,32 @@ final class SessionQueuePairs {
         }
     }
 
-    /** Why a link does not use a device; empty if it may. See {@link PeerView#lacksKeys}. */
-    synchronized Optional<String> lacksKeys(PeerView view, OpenDevice device) {
+    /** Why a link does not use an RDMA device of the peer; empty if it may. See {@link PeerView#lacksKeys}. */
+    synchronized Optional<String> lacksKeys(PeerView view, int peerRail) {
         return context.transports().hasFallback()
-                ? view.lacksKeys(device.transport(), device.rail(), grants)
+                ? view.lacksKeys(TransportKind.RDMA, peerRail, grants)
                 : Optional.empty();
+    }
+
+    /** The devices that a link may use, RDMA only if the peer has granted keys for a device of its. */
+    synchronized LinkDevices devices(Optional<PeerView> view, Predicate<OpenDevice> allowed) {
+        Map<Integer, String> layers = view.map(PeerView::linkLayers).orElse(Map.of());
+        Set<Integer> withoutKeys = view.filter(_ -> context.transports().hasFallback())
+                .map(known -> known.railsWithoutKeys(grants))
+                .orElse(Set.of());
+        boolean mayUseRdma = layers.isEmpty() || !withoutKeys.containsAll(layers.keySet());
+        return new LinkDevices(
+                context.usableDevices().stream()
+                        .filter(device -> device.transport() == TransportKind.TCP || mayUseRdma)
+                        .filter(allowed)
+                        .toList(),
+                layers,
+                withoutKeys);
+    }
+
+    /** All pairs of devices may be tried again: the devices or the peer are others than before. */
+    void forgetFailures() {
+        failures.forget();
     }
 
     /** Makes every shard use the trial's queue pairs for the link and keep the others as the trial's. */

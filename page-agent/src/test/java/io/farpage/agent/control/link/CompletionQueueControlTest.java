@@ -43,6 +43,7 @@ final class CompletionQueueControlTest {
     private final List<LinkShard> shards =
             IntStream.range(0, 2).mapToObj(this::shard).toList();
     private final LinkContext context = new LinkContext(
+            "a",
             transports,
             shards,
             LinkOptions.of(QpOptions.DEFAULT, 4, Duration.ofMillis(500), Duration.ofSeconds(5)),

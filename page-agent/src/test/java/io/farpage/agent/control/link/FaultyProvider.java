@@ -7,6 +7,8 @@ import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.DeviceAttributes;
+import io.farpage.verbs.Gid;
+import io.farpage.verbs.LinkLayer;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.PortAttributes;
@@ -27,8 +29,10 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -39,6 +43,8 @@ final class FaultyProvider implements VerbsProvider {
     private static final int EIO = 5;
     private static final int ENOMEM = 12;
 
+    private final Map<Integer, String> networks;
+    private final List<Port> ports;
     private final SoftProvider soft = new SoftProvider(
             SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
 
@@ -75,9 +81,35 @@ final class FaultyProvider implements VerbsProvider {
         return "faulty";
     }
 
+    /** A provider of one device. */
+    FaultyProvider() {
+        this(new ConcurrentHashMap<>(), List.of(new Port(DEVICE, "")));
+    }
+
+    /**
+     * @param networks which network the device at a TCP port is on; shared by the providers of all nodes
+     * @param ports the devices, the first of them on rail 0
+     */
+    FaultyProvider(Map<Integer, String> networks, List<Port> ports) {
+        this.networks = networks;
+        this.ports = ports;
+    }
+
+    /**
+     * A device and what it says of its port. Queue pairs reach those of devices on the same network alone.
+     *
+     * @param layer link layer; the soft device's, if empty
+     * @param gid that the port says; the soft device's, if empty
+     */
+    record Port(String device, String network, Optional<LinkLayer> layer, Optional<Gid> gid) {
+        Port(String device, String network) {
+            this(device, network, Optional.empty(), Optional.empty());
+        }
+    }
+
     @Override
     public List<String> present() {
-        return List.of(DEVICE);
+        return ports.stream().map(Port::device).toList();
     }
 
     @Override
@@ -87,7 +119,12 @@ final class FaultyProvider implements VerbsProvider {
 
     @Override
     public Device open(String device) {
-        return new FaultyDevice(soft.open(SoftProvider.DEVICE));
+        return new FaultyDevice(
+                soft.open(SoftProvider.DEVICE),
+                ports.stream()
+                        .filter(port -> port.device().equals(device))
+                        .findFirst()
+                        .orElseThrow());
     }
 
     /** Destroys what agents have left behind. */
@@ -96,7 +133,7 @@ final class FaultyProvider implements VerbsProvider {
     }
 
     @SuppressWarnings("ReferenceEquality") // a queue pair equals itself alone
-    private QueuePair faulty(QueuePair queuePair) {
+    private QueuePair faulty(QueuePair queuePair, Port port) {
         open.incrementAndGet();
         AtomicInteger closes = new AtomicInteger();
         QueuePair faulty = (QueuePair) Proxy.newProxyInstance(
@@ -116,7 +153,8 @@ final class FaultyProvider implements VerbsProvider {
                         postFails = false;
                         throw new VerbsException("post_send on " + queuePair + ": EIO", EIO);
                     }
-                    if (method.getName().equals("modifyToRtr") && blocked) {
+                    if (method.getName().equals("modifyToRtr")
+                            && (blocked || !reaches(port, (QpEndpoint) arguments[0]))) {
                         blockedAt.add(System.nanoTime());
                         QpEndpoint peer = (QpEndpoint) arguments[0];
                         queuePair.modifyToRtr(
@@ -128,6 +166,10 @@ final class FaultyProvider implements VerbsProvider {
                 });
         made.add(faulty);
         return faulty;
+    }
+
+    private boolean reaches(Port port, QpEndpoint peer) {
+        return port.network().equals(networks.get(peer.lid()));
     }
 
     private static boolean takeOne(AtomicInteger left) {
@@ -144,14 +186,17 @@ final class FaultyProvider implements VerbsProvider {
 
     private final class FaultyDevice implements Device {
         private final Device device;
+        private final Port port;
 
-        FaultyDevice(Device device) {
+        FaultyDevice(Device device, Port port) {
             this.device = device;
+            this.port = port;
+            networks.put(device.queryPort().lid(), port.network());
         }
 
         @Override
         public String name() {
-            return DEVICE;
+            return port.device();
         }
 
         @Override
@@ -161,12 +206,21 @@ final class FaultyProvider implements VerbsProvider {
 
         @Override
         public PortAttributes queryPort() {
-            return device.queryPort();
+            PortAttributes soft = device.queryPort();
+            return new PortAttributes(
+                    soft.number(),
+                    soft.state(),
+                    port.layer().orElse(soft.linkLayer()),
+                    soft.activeMtu(),
+                    soft.lid(),
+                    soft.gidIndex(),
+                    port.gid().orElse(soft.gid()),
+                    soft.grhRequired());
         }
 
         @Override
         public ProtectionDomain allocateProtectionDomain() {
-            return new FaultyDomain(this, device.allocateProtectionDomain());
+            return new FaultyDomain(this, port, device.allocateProtectionDomain());
         }
 
         @Override
@@ -200,10 +254,12 @@ final class FaultyProvider implements VerbsProvider {
 
     private final class FaultyDomain implements ProtectionDomain {
         private final Device device;
+        private final Port port;
         private final ProtectionDomain domain;
 
-        FaultyDomain(Device device, ProtectionDomain domain) {
+        FaultyDomain(Device device, Port port, ProtectionDomain domain) {
             this.device = device;
+            this.port = port;
             this.domain = domain;
         }
 
@@ -225,7 +281,8 @@ final class FaultyProvider implements VerbsProvider {
             if (createsFail) {
                 throw new VerbsException("create_qp on " + DEVICE + ": ENOMEM", ENOMEM);
             }
-            return faulty(domain.createQueuePair(((FaultyQueue) sends).queue, ((FaultyQueue) receives).queue, options));
+            return faulty(
+                    domain.createQueuePair(((FaultyQueue) sends).queue, ((FaultyQueue) receives).queue, options), port);
         }
 
         @Override

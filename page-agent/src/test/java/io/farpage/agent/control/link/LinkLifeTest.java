@@ -150,6 +150,18 @@ class LinkLifeTest {
     }
 
     @Test
+    void shouldUseRdmaUnderACoordinatorOfAnEarlierRelease() throws Exception {
+        EarlierCoordinator earlier = new EarlierCoordinator(coordinator.url());
+        open.push(earlier);
+        Map<String, String> url = Map.of("coordinator.url", earlier.url().toString());
+        PageAgent a = agent("a", url);
+        PageAgent b = agent("b", url);
+        awaitLink(a, "b", "rdma");
+        awaitLink(b, "a", "rdma");
+        assertTrue(earlier.refused.get() > 0, "it refuses what it does not know");
+    }
+
+    @Test
     void shouldOnlyFailTheLinkWhenAQueuePairCannotBeDestroyed() throws Exception {
         PageAgent a = agent("a", Map.of());
         PageAgent b = agent("b", Map.of());

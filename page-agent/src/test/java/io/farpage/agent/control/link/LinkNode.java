@@ -45,6 +45,7 @@ import java.util.OptionalInt;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called.
@@ -60,14 +61,20 @@ final class LinkNode implements AutoCloseable {
     private final LinkKeys keys;
     private final PagePool pool;
     private final Transports transports;
-    private final ShardRails rails;
-    private final ShardLoop loop;
+    private final List<LinkShard> shards;
     private final Fetcher fetcher;
+    /** Whether it neither publishes nor reads what devices may reach, as agents of earlier releases. */
+    boolean isOfEarlierRelease;
+
     private final Destroyer destroyer = new Destroyer(() -> {});
     private final LinkContext context;
     private final CompletionQueueControl completionQueues;
 
     LinkNode(String id, String peer, TransportMode mode, FaultyProvider rdma, LongSupplier clock) {
+        this(id, peer, mode, rdma, clock, 1);
+    }
+
+    LinkNode(String id, String peer, TransportMode mode, FaultyProvider rdma, LongSupplier clock, int shardCount) {
         this.id = id;
         incarnation = new Incarnation(id.hashCode());
         keys = LinkKeys.generate(id, incarnation, Optional.empty());
@@ -86,31 +93,45 @@ final class LinkNode implements AutoCloseable {
                 QpOptions.DEFAULT.path(),
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
         options = LinkOptions.of(queuePairs, 4, Duration.ofMillis(500), Duration.ofSeconds(5));
-        rails = new ShardRails(transports.devices(), 256);
-        loop = new ShardLoop(
-                new Shard(rails.rails(), pool.staging().asSlice(0, HEADERS * PoolHeader.BYTES), clock, () -> {}),
-                new ShardLoop.Options(
-                        "shard of " + id,
-                        IdleStrategy.BLOCK,
-                        Duration.ZERO,
-                        OptionalInt.empty(),
-                        ThreadScheduling.ordinary()));
-        fetcher = loop.shard().newFetcher(1, Duration.ofHours(1).toNanos());
-        context = new LinkContext(transports, List.of(new LinkShard(loop, rails)), options, destroyer, clock);
+        shards = IntStream.range(0, shardCount)
+                .mapToObj(number -> shard(number, clock))
+                .toList();
+        fetcher = shards.getFirst()
+                .loop()
+                .shard()
+                .newFetcher(1, Duration.ofHours(1).toNanos());
+        context = new LinkContext(id, transports, shards, options, destroyer, clock);
         completionQueues = new CompletionQueueControl(context);
         session = new LinkSession(peer, context);
     }
 
-    /** A duty cycle of the shard, and then what the links' thread does about its notices. */
+    private LinkShard shard(int number, LongSupplier clock) {
+        ShardRails rails = new ShardRails(transports.devices(), 256);
+        Shard shard = new Shard(
+                rails.rails(),
+                pool.staging().asSlice((long) number * HEADERS * PoolHeader.BYTES, HEADERS * PoolHeader.BYTES),
+                clock,
+                () -> {});
+        ShardLoop.Options idle = new ShardLoop.Options(
+                "shard " + number + " of " + id,
+                IdleStrategy.BLOCK,
+                Duration.ZERO,
+                OptionalInt.empty(),
+                ThreadScheduling.ordinary());
+        return new LinkShard(new ShardLoop(shard, idle), rails);
+    }
+
+    /** A duty cycle of each shard, and then what the links' thread does about its notices. */
     void step() {
-        loop.shard().doWork();
-        for (ShardNotice notice = loop.shard().pollNotice();
-                notice != null;
-                notice = loop.shard().pollNotice()) {
-            if (notice instanceof ShardNotice.RailFailed failed) {
-                completionQueues.failed(context.shards().getFirst(), failed.rail(), failed.reason());
+        for (LinkShard each : shards) {
+            Shard shard = each.loop().shard();
+            shard.doWork();
+            for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
+                if (notice instanceof ShardNotice.RailFailed failed) {
+                    completionQueues.failed(each, failed.rail(), failed.reason());
+                }
+                session.handle(notice);
             }
-            session.handle(notice);
         }
         context.destroyer().runContinuations();
         completionQueues.step(session::uses);
@@ -171,7 +192,8 @@ final class LinkNode implements AutoCloseable {
 
     /** What this node publishes toward {@code peer}. */
     Endpoint published(LinkNode peer) {
-        EndpointRequest request = session.toPublish(incarnation);
+        EndpointRequest own = session.toPublish(incarnation);
+        EndpointRequest request = isOfEarlierRelease || peer.isOfEarlierRelease ? own.withoutFabrics() : own;
         return new Endpoint(
                 id,
                 peer.id,
@@ -198,7 +220,7 @@ final class LinkNode implements AutoCloseable {
                                 open.device().name(),
                                 open.transport(),
                                 1,
-                                "tcp",
+                                open.fabric().linkLayer(),
                                 OptionalInt.empty(),
                                 OptionalInt.of(open.rail())))
                         .toList(),
@@ -220,8 +242,8 @@ final class LinkNode implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         session.close();
-        loop.close();
-        rails.close();
+        shards.forEach(each -> each.loop().close());
+        shards.forEach(each -> each.rails().close());
         transports.close();
         pool.close();
     }

@@ -126,6 +126,21 @@ class ModelTest {
     }
 
     @Test
+    void shouldCheckWhatADeviceMayReach() {
+        Fabric fabric = Fabric.of("ETHERNET", Optional.of("10.0.0.0/16"));
+        QpEntry entry = QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0, 1024, HEADER);
+        assertEquals(Optional.of(fabric), entry.withFabric(Optional.of(fabric)).fabric());
+        assertTrue(refusal(() ->
+                        QpEntry.tcp(0, 0, 1, Gid.ZERO, 0, 1024, "h", 1, HEADER).withFabric(Optional.of(fabric)))
+                .startsWith("fabric: a tcp entry"));
+        assertTrue(refusal(() -> Fabric.of(" ", Optional.empty())).startsWith("linkLayer"));
+        assertTrue(refusal(() -> Fabric.of("ETHERNET", Optional.of(""))).startsWith("subnet"));
+        assertTrue(refusal(() -> fabric.avoiding(List.of(64))).startsWith("avoids: 64"));
+        assertTrue(refusal(() -> fabric.connectedTo(-1)).startsWith("peerRail: -1"));
+        assertEquals(OptionalInt.of(63), fabric.connectedTo(63).peerRail());
+    }
+
+    @Test
     void shouldRefuseTwoEntriesForOneQueuePair() {
         QpEntry entry = QpEntry.tcp(1, 2, 3, Gid.ZERO, 4, 4096, "h", 5, HEADER);
         Incarnation incarnation = new Incarnation(-1);

@@ -15,7 +15,8 @@ public interface CompletionQueue extends AutoCloseable {
     int poll(WorkCompletion[] into);
 
     /**
-     * Arms the queue: its channel wakes at the next completion (ibv_req_notify_cq(3)). One event per call.
+     * Arms the queue: its channel wakes at the next completion (ibv_req_notify_cq(3)). Has no effect while the queue is
+     * armed or an event of it waits in the channel.
      *
      * @throws IllegalStateException if the queue was created without a channel
      */

@@ -34,6 +34,9 @@ final class IbvCompletionQueue implements CompletionQueue {
     private final AtomicInteger unacknowledged = new AtomicInteger();
     private final Reservations reservations;
     private volatile QpTable queuePairs = QpTable.EMPTY;
+    /** Whether the next completion brings an event, or one has come that is not taken from the channel. */
+    private volatile boolean armed;
+
     private volatile boolean closed;
 
     IbvCompletionQueue(NativeDevice device, int cqe, @Nullable IbvCompletionChannel channel) {
@@ -162,11 +165,22 @@ final class IbvCompletionQueue implements CompletionQueue {
         if (closed) {
             throw new IllegalStateException(name + " is closed");
         }
-        Failure.check(device.ops().reqNotifyCq(cq), "req_notify_cq", name, "the device refused");
+        if (armed) {
+            // Arming again is a write to the device, or a system call, for an event that comes in any case.
+            return;
+        }
+        // Before the call: a thread that takes the event at once finds the queue armed.
+        armed = true;
+        int errno = device.ops().reqNotifyCq(cq);
+        if (errno != 0) {
+            armed = false;
+            throw Failure.of("req_notify_cq", name, Math.abs(errno), "the device refused");
+        }
     }
 
     /** Counts an event taken from the channel, and acknowledges those taken so far when they are many. */
     void eventTaken() {
+        armed = false;
         if (unacknowledged.incrementAndGet() >= ACK_BATCH || closed) {
             acknowledge();
         }

@@ -102,6 +102,30 @@ public abstract class NotificationContract {
         }
     }
 
+    @Test
+    void shouldWakeThoughEarlierEventsWereNotTaken() {
+        WorkCompletion[] one = WorkCompletion.array(1);
+        try (Sleepers pair = new Sleepers(open(), Connected.OPTIONS)) {
+            for (long id = 0; id < 400; id += 2) {
+                pair.queueA.requestNotification();
+                pair.read(id);
+                new Polling(pair.queueA).success(id);
+                pair.read(id + 1);
+                while (true) {
+                    pair.queueA.requestNotification();
+                    pair.queueA.requestNotification();
+                    if (pair.queueA.poll(one) == 1) {
+                        break;
+                    }
+                    assertTrue(
+                            pair.channelA.await(Polling.PATIENCE.toNanos()),
+                            "completion " + (id + 1) + " brings an event");
+                }
+                assertEquals(id + 1, one[0].wrId());
+            }
+        }
+    }
+
     private static WorkCompletion turnAndSleep(CompletionQueue queue, CompletionChannel channel) {
         WorkCompletion[] one = WorkCompletion.array(1);
         PollSet set = new PollSet(1);

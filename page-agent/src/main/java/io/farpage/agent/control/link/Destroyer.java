@@ -45,7 +45,8 @@ final class Destroyer {
     private void run(QueuePair queuePair, String of, Runnable then) {
         boolean destroyed = false;
         Duration pause = FIRST_PAUSE;
-        while (!destroyed && !stopping) {
+        // Once also if it is stopped before this thread runs: nothing else destroys the queue pair.
+        do {
             try {
                 queuePair.close();
                 destroyed = true;
@@ -57,7 +58,7 @@ final class Destroyer {
                 sleep(pause);
                 pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
             }
-        }
+        } while (!destroyed && !stopping);
         underWay.remove(queuePair);
         if (destroyed) {
             finished.add(then);

@@ -63,6 +63,8 @@ final class LinkQueuePairs {
     private Optional<LinkSecret> secret = Optional.empty();
     private int installed;
     private int verifiedShards;
+    /** Whether all shards have verified the peer in this attempt. */
+    private boolean proved;
 
     /** @param failures over pairs of devices, which the sets of a session share */
     LinkQueuePairs(String peer, LinkContext context, RailFailures failures) {
@@ -176,6 +178,7 @@ final class LinkQueuePairs {
         rdmaFailure = Optional.empty();
         answers = Optional.empty();
         installed = 0;
+        proved = false;
         markDown();
         fabrics.clear();
         List<OpenDevice> answering =
@@ -348,6 +351,7 @@ final class LinkQueuePairs {
     /** A shard has verified the peer over its queue pair. Returns whether all shards have. */
     boolean verified() {
         up = ++verifiedShards == shards.size();
+        proved |= up;
         return up;
     }
 
@@ -443,7 +447,7 @@ final class LinkQueuePairs {
                 : Set.of();
     }
 
-    /** Attempts after this one avoid the devices of a queue pair that has failed. */
+    /** Attempts after this one avoid the devices of a queue pair that has failed before the link was verified. */
     void avoid(OpenDevice device, int qpn) {
         queuePairs.stream()
                 .filter(q ->
@@ -452,7 +456,8 @@ final class LinkQueuePairs {
     }
 
     private void avoid(LinkQueuePair failed) {
-        if (failed.device().transport() == TransportKind.RDMA) {
+        // Devices that have reached each other may do so again: their link has rather failed for another reason.
+        if (!proved && failed.device().transport() == TransportKind.RDMA) {
             failed.pair().ifPresent(pair -> failures.failed(pair, context.now()));
         }
     }

@@ -16,8 +16,10 @@ import io.farpage.verbs.LinkLayer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The rails of links between nodes with several devices, each of which reaches the devices of its network alone. */
+/** The rails of links between nodes with several devices. A device reaches those of its own network alone. */
 @Tag("portable")
 final class LinkRailsTest {
     private static final Duration REAL_TIMEOUT = Duration.ofSeconds(20);
@@ -36,12 +38,14 @@ final class LinkRailsTest {
     private static final Port STORAGE1 = new Port("fake1", "storage");
 
     private final Map<Integer, String> networks = new ConcurrentHashMap<>();
+    private final Map<String, FaultyProvider> providers = new HashMap<>();
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private long now = 1_000_000_000;
     private long nextAttempt = 100;
 
     private LinkNode node(String id, String peer, int shards, Port... ports) {
         FaultyProvider rdma = new FaultyProvider(networks, List.of(ports));
+        providers.put(id, rdma);
         open.push(() -> assertEquals(0, rdma.open.get(), "every queue pair of " + id + " is destroyed"));
         LinkNode node = new LinkNode(id, peer, TransportMode.AUTO, rdma, () -> now, shards);
         open.push(node);
@@ -163,6 +167,9 @@ final class LinkRailsTest {
         failAndLinkOverTcp(a, b);
         now += a.options.rdmaPause().toNanos();
         stepTrial(a, b);
+        assertEquals(
+                List.of(List.of(0), List.of()),
+                avoided(a.published(b).trial().orElseThrow().entries()));
         stepTrial(b, a);
         stepTrial(a, b);
         runUntil(
@@ -186,6 +193,33 @@ final class LinkRailsTest {
         now += a.options.firstBackoff().toNanos();
         link(a, b);
         awaitLink(a, b, "tcp");
+    }
+
+    private static List<List<Integer>> avoided(List<QpEntry> entries) {
+        return entries.stream()
+                .flatMap(entry -> entry.fabric().stream())
+                .map(Fabric::avoids)
+                .toList();
+    }
+
+    @Test
+    void shouldTryDevicesAgainThatHaveReachedEachOther() {
+        LinkNode a = node("a", "b", 1, DATA0, DATA1);
+        LinkNode b = node("b", "a", 1, DATA0, DATA1);
+        link(a, b);
+        awaitLink(a, b, "rdma");
+        a.read(b);
+        FaultyProvider rdma = Objects.requireNonNull(providers.get("a"));
+        rdma.postFails = true;
+        runUntil("the failure", a, b, () -> isDraining(a));
+        b.session.disconnect("the peer started the link anew");
+        a.step();
+        b.step();
+        now += DRAIN.toNanos() + 1;
+        runUntil("the end", a, b, () -> a.session.isIdle() && b.session.isIdle());
+        now += a.options.rdmaPause().toNanos();
+        offer(a, b);
+        assertEquals(List.of(List.of(), List.of()), avoided(a.published(b).entries()));
     }
 
     private static boolean isDraining(LinkNode node) {

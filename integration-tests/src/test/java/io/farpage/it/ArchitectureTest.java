@@ -228,6 +228,7 @@ class ArchitectureTest {
                 "Pins",
                 "PresenceMap",
                 "SpaceMap",
+                "VictimMemory",
                 "Zeros");
         noClasses()
                 .that()

@@ -9,7 +9,6 @@ import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Drops;
-import io.farpage.agent.data.pager.page.GuestLayout;
 import io.farpage.agent.data.pager.page.VictimMemory;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.config.Config;
@@ -113,7 +112,7 @@ public final class AgentOptions {
                         config.get(AgentKeys.MIRROR_DROP_AFTER),
                         config.get(AgentKeys.MIRROR_REPAIR_RATE)),
                 keeping,
-                new VictimMemory((int) (config.get(AgentKeys.GUEST_VICTIM_CACHE) / GuestLayout.BASE_PAGE)));
+                VictimMemory.ofBytes(config.get(AgentKeys.GUEST_VICTIM_CACHE)));
     }
 
     /** How this node pulls extents that no agent is attached to. */

@@ -100,8 +100,8 @@ public final class Arrivals implements Transfer.Owner {
      *
      * @param write whether the guest is about to write to them
      * @param seenAt when the fault was seen, or {@link Transfer#PREFETCH}
-     * @return pages that are being fetched or installed: fewer than {@code count} if slots or staging frames run short, 0 if none is
-     *     free or the home is down
+     * @return pages that are being fetched, or were installed: fewer than {@code count} if slots or staging frames run
+     *     short, 0 if none is free or the home is down
      */
     int fetch(int page, int count, boolean write, long seenAt) {
         int extent = homes.extent(page);

@@ -55,8 +55,8 @@ public final class PageTable {
     public static final int STRANDED = 0x8;
 
     /**
-     * The page is {@link #REMOTE}, and the {@link VictimCache} has it. The bit of {@link #STRANDED}, which means nothing
-     * where the page is not resident. It ends with the state.
+     * The page is {@link #REMOTE}, and the {@link VictimCache} has it. The bit of {@link #STRANDED}, which means
+     * nothing where the page is not resident. It ends with the state.
      */
     public static final int VICTIM = STRANDED;
 

@@ -21,7 +21,7 @@ public final class VictimCache {
 
     private static final int PAGE = GuestLayout.BASE_PAGE;
     private static final int NONE = -1;
-    /** Of the golden section, for Fibonacci hashing. */
+    /** The golden section, for Fibonacci hashing. */
     private static final int MULTIPLIER = 0x9e37_79b9;
 
     private final PageTable table;
@@ -63,7 +63,11 @@ public final class VictimCache {
         return limit;
     }
 
-    /** Takes frames for a guest that may have so many pages, and forgets all pages if that has changed. 0 for none. */
+    /**
+     * Takes frames for a guest, and forgets all pages if its limit has changed.
+     *
+     * @param pages that may be resident; 0 to take none
+     */
     public void fit(int pages) {
         if (pages == limit) {
             return;
@@ -116,8 +120,8 @@ public final class VictimCache {
     }
 
     /**
-     * Reads clean pages that are about to be punched out of the memory file, as far as there are frames. A page that the
-     * VMM has punched out without an event is not what its homes have, so pages up to a hole alone are taken.
+     * Reads clean pages that are about to be punched out of the memory file, as far as there are frames. A page that
+     * the VMM has punched out without an event is not what its homes have, so pages up to a hole alone are taken.
      *
      * @param offset of the first in the file
      */

@@ -22,7 +22,12 @@ public final class VictimMemory {
         this(pages, SHARE);
     }
 
-    /** @param share one page of so many of a guest's limit */
+    /** As many whole pages as {@code bytes} hold, 8 TiB at most. */
+    public static VictimMemory ofBytes(long bytes) {
+        return new VictimMemory((int) (bytes / GuestLayout.BASE_PAGE));
+    }
+
+    /** @param share what a guest's limit is divided by */
     public VictimMemory(int pages, int share) {
         this.share = share;
         free = new AtomicInteger(pages);

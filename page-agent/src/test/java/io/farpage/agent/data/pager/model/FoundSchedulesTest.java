@@ -373,8 +373,8 @@ final class FoundSchedulesTest {
     }
 
     /**
-     * The VMM punched a page out without an event before it was evicted: zeros were kept of it, while its homes had what
-     * was stored before, so the guest read zeros and then the older bytes.
+     * The VMM punched a page out without an event before it was evicted: zeros were kept of it, while its homes had
+     * what was stored before, so the guest read zeros and then the older bytes.
      */
     @Test
     void shouldNotKeepEvictedPageWhenVmmHasPunchedItOut() {

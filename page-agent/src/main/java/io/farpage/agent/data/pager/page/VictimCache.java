@@ -254,7 +254,7 @@ public final class VictimCache {
     }
 
     private int home(int page) {
-        return page * MULTIPLIER >>> cellShift;
+        return (page * MULTIPLIER) >>> cellShift;
     }
 
     /** The cell of a page, or the free one that it would take. */
@@ -262,7 +262,7 @@ public final class VictimCache {
         int cell = home(page);
         int frame = get(cells, cell);
         while (frame != 0 && get(owners, frame - 1) != page) {
-            cell = cell + 1 & cellMask;
+            cell = (cell + 1) & cellMask;
             frame = get(cells, cell);
         }
         return cell;
@@ -271,9 +271,9 @@ public final class VictimCache {
     /** Empties a cell, and moves those behind it forward that would not be found otherwise. */
     private void remove(int cell) {
         int hole = cell;
-        for (int next = hole + 1 & cellMask; get(cells, next) != 0; next = next + 1 & cellMask) {
+        for (int next = (hole + 1) & cellMask; get(cells, next) != 0; next = (next + 1) & cellMask) {
             int from = home(get(owners, get(cells, next) - 1));
-            if ((next - from & cellMask) >= (next - hole & cellMask)) {
+            if (((next - from) & cellMask) >= ((next - hole) & cellMask)) {
                 set(cells, hole, get(cells, next));
                 hole = next;
             }

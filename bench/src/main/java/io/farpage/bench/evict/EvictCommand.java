@@ -36,8 +36,8 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description =
                 "Starts a coordinator and two agents on this machine, and a guest that touches its pages in a known"
-                        + " order while a part of them may be resident. Counts the fetches, and compares them with those"
-                        + " of least recently used and of the best order, with and without guest.victim_cache.")
+                        + " order while a part of them may be resident. Counts the fetches, and compares them with"
+                        + " those of least recently used and of the best order, with and without guest.victim_cache.")
 public final class EvictCommand implements Callable<Integer> {
     private static final int PAGE = 4096;
     private static final int LEAST_PAGES = 1024;
@@ -45,7 +45,7 @@ public final class EvictCommand implements Callable<Integer> {
     private static final int MOST_TOUCHES = 50_000_000;
     private static final int WHOLE = 100;
     private static final double ZIPF_EXPONENT = 0.99;
-    /** One of so many touches is a store. */
+    /** One of eight touches is a store. */
     private static final int STORES = 8;
 
     private static final Duration START_TIMEOUT = Duration.ofSeconds(90);

@@ -13,9 +13,9 @@ import java.util.Map;
 
 /**
  * The pages that a program touches, as Valgrind's tool lackey prints them ({@code --trace-mem=yes}): a line for each
- * instruction, load and store, such as {@code  L 1ffeffe7e,8}. Pages are numbered in the order in which they are touched
- * first, as a kernel gives a guest's memory out. Touches of the 64 pages that were touched last are left out: no policy
- * evicts these.
+ * instruction, load and store, such as {@code  L 1ffeffe7e,8}. Pages are numbered in the order of their first touches,
+ * as a kernel gives a guest's memory out. Touches of the 64 pages that were touched last are left out: no policy evicts
+ * these.
  */
 final class LackeyTrace {
     private static final int RECENT = 64;

@@ -46,6 +46,6 @@ final class LackeyTraceTest {
     @Test
     void shouldSayWhatIsExpectedWhenNoLineIsATouch() {
         CommandException refused = assertThrows(CommandException.class, () -> read("hello, world\n L xyz,4\n"));
-        assertTrue(refused.getMessage().contains("--trace-mem=yes"), refused::getMessage);
+        assertTrue(String.valueOf(refused.getMessage()).contains("--trace-mem=yes"), refused::toString);
     }
 }

@@ -110,11 +110,6 @@ final class GuestSnapshotTest {
         public long firstPage(long offset, long length) {
             return -Errno.ENXIO;
         }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
-        }
     }
 
     private void runShard() {

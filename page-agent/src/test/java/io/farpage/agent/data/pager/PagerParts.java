@@ -160,10 +160,5 @@ public final class PagerParts implements AutoCloseable {
         public long firstPage(long offset, long length) {
             return -Errno.ENXIO;
         }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
-        }
     }
 }

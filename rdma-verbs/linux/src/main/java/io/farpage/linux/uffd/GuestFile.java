@@ -22,7 +22,4 @@ public interface GuestFile {
      * negative error number.
      */
     long firstPage(long offset, long length);
-
-    /** As {@link PresentPages#nextHole}. */
-    long nextHole(long offset);
 }

@@ -120,8 +120,8 @@ public final class VictimCache {
     }
 
     /**
-     * Reads clean pages that are about to be punched out of the memory file, as far as there are frames. A page that
-     * the VMM has punched out without an event is not what its homes have, so pages up to a hole alone are taken.
+     * Reads clean pages that are about to be punched out of the memory file, as far as there are frames. Pages of zeros
+     * are not kept: the VMM may have punched one out without an event, and then it is not what its homes have.
      *
      * @param offset of the first in the file
      */
@@ -139,14 +139,13 @@ public final class VictimCache {
                 run++;
             }
             long bytes = (long) run * PAGE;
-            long from = offset + (long) done * PAGE;
-            if (file.read(from, addressOf(frame), bytes) != bytes) {
+            if (file.read(offset + (long) done * PAGE, addressOf(frame), bytes) != bytes) {
                 return;
             }
-            // Behind the read: what is not a hole now was none before.
-            long present = Math.min(bytes, file.nextHole(from) - from);
-            for (int i = 0; (long) (i + 1) * PAGE <= present; i++) {
-                put(first + done + i, frame + i);
+            for (int i = 0; i < run; i++) {
+                if (!isZero(frame + i)) {
+                    put(first + done + i, frame + i);
+                }
             }
             done += run;
         }
@@ -188,6 +187,11 @@ public final class VictimCache {
         for (int page = first; page < first + count; page++) {
             forget(page);
         }
+    }
+
+    private boolean isZero(int frame) {
+        long from = (long) frame * PAGE;
+        return MemorySegment.mismatch(frames, from, from + PAGE, Zeros.segment(), 0, PAGE) == -1;
     }
 
     private int frame(int page) {

@@ -51,11 +51,6 @@ final class FlushTest {
         public long firstPage(long offset, long length) {
             throw new AssertionError("the guest has ended: nothing is evicted");
         }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
-        }
     };
 
     private Flush flush(String... nodes) {

@@ -76,11 +76,6 @@ final class FrozenGuest implements AutoCloseable {
         public long firstPage(long offset, long length) {
             return offset;
         }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
-        }
     }
 
     void dirty(int... pages) {

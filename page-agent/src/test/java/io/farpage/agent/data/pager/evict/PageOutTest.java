@@ -75,11 +75,6 @@ class PageOutTest {
                     .min(Long::compare)
                     .orElse(-(long) Errno.ENXIO);
         }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
-        }
     }
 
     private List<Integer> evict(int state, int count) {

@@ -180,11 +180,6 @@ class BrokenPagerTest {
             public long firstPage(long offset, long length) {
                 return -Errno.ENXIO;
             }
-
-            @Override
-            public long nextHole(long offset) {
-                return offset;
-            }
         });
         connect();
         write(4);

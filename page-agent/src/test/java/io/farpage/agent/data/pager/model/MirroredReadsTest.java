@@ -87,11 +87,6 @@ class MirroredReadsTest {
             public long firstPage(long offset, long length) {
                 return -Errno.ENXIO;
             }
-
-            @Override
-            public long nextHole(long offset) {
-                return offset;
-            }
         };
         Pager pager = new Pager(
                 new PagedGuest(

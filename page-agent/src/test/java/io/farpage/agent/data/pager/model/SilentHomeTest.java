@@ -99,11 +99,6 @@ class SilentHomeTest {
             public long firstPage(long offset, long length) {
                 return -Errno.ENXIO;
             }
-
-            @Override
-            public long nextHole(long offset) {
-                return offset;
-            }
         };
         Mirroring mirroring = new Mirroring() {
             @Override

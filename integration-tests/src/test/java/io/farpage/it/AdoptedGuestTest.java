@@ -117,6 +117,7 @@ class AdoptedGuestTest {
                 KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
             Map<String, String> kept = new HashMap<>(keeper.settings());
             kept.put("fetch.deadline", "60s");
+            kept.put("guest.victim_cache", "16MiB");
             Map<String, String> room = Map.of("pool.exported", "512MiB", "pool.staging", "32MiB");
             kept.putAll(kind == Ram.HUGEPAGES ? room : Map.of());
             cluster.launchAgent("a", kept);

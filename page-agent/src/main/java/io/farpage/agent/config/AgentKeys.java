@@ -206,7 +206,7 @@ public final class AgentKeys {
                     + " is parked: all but 1 MiB of its memory leaves for its homes. 0: never by itself.");
     public static final Key<Long> GUEST_VICTIM_CACHE = Key.bytes(
             "guest.victim_cache",
-            "256MiB",
+            "0",
             "0",
             "1TiB",
             "Memory of the agent for pages of all guests that were evicted a moment ago, and need no fetch if they are"

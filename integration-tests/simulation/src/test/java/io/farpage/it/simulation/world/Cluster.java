@@ -353,6 +353,7 @@ final class Cluster {
         boolean isLarge = variant.has(Variant.LARGE);
         settings.put("pool.exported", isLarge ? "1536MiB" : "8MiB");
         settings.put("pool.staging", isLarge ? "64MiB" : "2MiB");
+        settings.put("guest.victim_cache", "1MiB");
         settings.put("pool.hugepages", "off");
         settings.put("pool.lock", "prefer");
         settings.put("tcp.address", host.address);

@@ -111,7 +111,9 @@ public final class Arrivals implements Transfer.Owner {
         }
         int victimRun = victims.run(page, count);
         if (victimRun > 0) {
-            return installVictims(page, victimRun, write, seenAt);
+            int had = installVictims(page, victimRun, write, seenAt);
+            boolean isEnd = had < victimRun || had == count;
+            return isEnd ? had : had + fetch(page + had, count - had, false, Transfer.PREFETCH);
         }
         boolean isSuspect = homes.suspects().tried(page) != 0;
         Home home = isSuspect ? homes.homeOf(page) : homes.home(extent);

@@ -161,11 +161,20 @@ final class LinkNode implements AutoCloseable {
 
     /** All exported frames, on some devices. */
     PeerGrants grants(Predicate<TransportKind> over) {
+        return grantsOn(open -> over.test(open.transport()));
+    }
+
+    /** All exported frames, on all devices but one. */
+    PeerGrants grantsWithout(String device) {
+        return grantsOn(open -> !open.device().name().equals(device));
+    }
+
+    private PeerGrants grantsOn(Predicate<OpenDevice> devices) {
         return new PeerGrants(
                 incarnation.value(),
                 1,
                 transports.devices().stream()
-                        .filter(open -> over.test(open.transport()))
+                        .filter(devices)
                         .collect(Collectors.toMap(open -> open.device().name(), LinkNode::granted)));
     }
 

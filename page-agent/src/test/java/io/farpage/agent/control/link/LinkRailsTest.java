@@ -222,6 +222,21 @@ final class LinkRailsTest {
         assertEquals(List.of(List.of(), List.of()), avoided(a.published(b).entries()));
     }
 
+    @Test
+    void shouldAvoidADeviceWithoutKeysWhenAnotherHasThem() {
+        LinkNode a = node("a", "b", 1, DATA0, DATA1);
+        LinkNode b = node("b", "a", 1, DATA0, DATA1);
+        a.session.grant(b.grantsWithout("fake0"));
+        offer(a, b);
+        assertEquals(List.of(List.of(0), List.of(0)), avoided(a.published(b).entries()));
+        b.answer(nextAttempt++, a);
+        b.session.published(a.view());
+        b.session.install(a.view());
+        connect(a, b, b.published(a));
+        awaitLink(a, b, "rdma");
+        assertEquals(List.of("fake1"), devices(b));
+    }
+
     private static boolean isDraining(LinkNode node) {
         return node.session.status().queuePairs().getFirst().state().equals("draining");
     }

@@ -8,12 +8,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pages that were evicted last, as they are at their homes. A fault of one of them is resolved from here, without a
+ * The pages that were evicted last, as they are at their homes. The cache resolves a fault of one of them without a
  * fetch. So a page that is in use, and was evicted because no fault had shown it, comes back for little, and its fault
  * shows it: with the clock this is segmented FIFO (R. Turner and H. Levy, <i>Segmented FIFO Page Replacement</i>,
  * SIGMETRICS 1981), whose misses come near those of least recently used.
  *
- * <p>The table says which pages are here: {@link PageTable#VICTIM} ends with the page's state, so a page that was
+ * <p>The table says which pages the cache has: {@link PageTable#VICTIM} ends with the page's state, so a page that was
  * fetched, given up or lost since is not found. Pages of 4 KiB only. The shard's thread only.
  */
 public final class VictimCache {
@@ -160,7 +160,10 @@ public final class VictimCache {
         }
     }
 
-    /** How many pages from {@code first} on are here one behind the other, up to {@code most}; 0 if it is not here. */
+    /**
+     * How many pages from {@code first} on the cache has one behind the other, up to {@code most}; 0 if it does not
+     * have the first.
+     */
     public int run(int first, int most) {
         int frame = frame(first);
         if (frame == NONE) {
@@ -173,7 +176,7 @@ public final class VictimCache {
         return run;
     }
 
-    /** Where a page that is here is in this process. */
+    /** The address in this process of a page that the cache has. */
     public long address(int page) {
         return addressOf(frame(page));
     }

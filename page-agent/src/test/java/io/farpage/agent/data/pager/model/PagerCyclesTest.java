@@ -193,6 +193,16 @@ class PagerCyclesTest {
         assertEquals(2, kernel.reads);
     }
 
+    @Test
+    void shouldReadInTheFirstCycleWhenTheThreadHasSlept() {
+        fault(3);
+        shard.doWork();
+        fault(4);
+        shard.doWork();
+        assertEquals(2, kernel.reads);
+        assertEquals(2, network.underWay().size());
+    }
+
     /** Pages 0 and 2 were in the memory of the guest before. */
     @Test
     void shouldFetchPrefetchedPageAtOnceWhenAThreadWantsIt() {

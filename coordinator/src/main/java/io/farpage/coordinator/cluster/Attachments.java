@@ -57,7 +57,8 @@ public final class Attachments {
         remove(draft, space, attachment.node());
         draft.spaces
                 .find(Keys.id(space.id()))
-                .filter(now -> now.isLoading() && !now.deleting() && attachment.mode() == AttachMode.EXCLUSIVE)
+                .filter(now ->
+                        now.isLoading() && !now.deleting() && attachment.mode().hasGuest())
                 .ifPresent(now -> beginDeletion(draft, now, false));
         Deletion.finish(draft, space);
     }
@@ -86,6 +87,7 @@ public final class Attachments {
             Space space = Snapshots.prepare(draft, requireKept(draft, idOrName), request);
             checkUnderstood(space, node, request);
             Snapshots.checkAttach(space, request);
+            Coherence.checkAttach(space, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             if (request.adopts().isPresent()) {
                 return Succession.adopted(draft, space, node, request);
@@ -101,6 +103,7 @@ public final class Attachments {
                     checkBeside(draft, space, other, node, request);
                 }
             }
+            Coherence.checkMembers(draft, space, node);
             if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
                 throw ProblemException.conflict(
                         "encrypted",
@@ -108,6 +111,7 @@ public final class Attachments {
                                         + " that has it for memory; attach a guest")
                                 .formatted(space.name(), space.id()));
             }
+            boolean hadGuest = own.filter(a -> a.mode().hasGuest()).isPresent();
             boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
             if (wasAlone && request.mode() == AttachMode.SHARED) {
                 throw ProblemException.conflict(
@@ -116,7 +120,7 @@ public final class Attachments {
                                         + " end that; detach it first")
                                 .formatted(space.name(), space.id(), node));
             }
-            if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
+            if (!hadGuest && request.mode().hasGuest()) {
                 checkWhole(draft, space, request.force().orElse(false));
             }
             long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
@@ -159,13 +163,14 @@ public final class Attachments {
     }
 
     /**
-     * Has the homes cut off the failed nodes that an exclusive attachment would have to wait for. Changes of its own,
-     * kept whatever becomes of the attachment: once a home has begun to cut a node off, that node cannot go on.
+     * Makes the homes cut off the failed nodes that an exclusive attachment would have to wait for, or the failed members
+     * of a coherent space. Changes of its own, kept whatever becomes of the attachment: once a home has begun to cut a
+     * node off, that node cannot go on.
      */
     private void takeOver(String idOrName, String node, AttachRequest request) {
-        if (request.mode() != AttachMode.EXCLUSIVE || request.adopts().isPresent()) {
+        if (!request.mode().hasGuest() || request.adopts().isPresent()) {
             throw ProblemException.invalid(
-                    "takeover: only an exclusive attachment takes a space over, and one that adopts a guest does not");
+                    "takeover: only an attachment for a new guest takes a space over, and not one that adopts a guest");
         }
         ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
@@ -173,9 +178,11 @@ public final class Attachments {
             checkUnderstood(space, node, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             checkAllowed(draft, space, node);
+            Coherence.checkAttach(space, request);
             List<Attachment> others = draft.attachedTo(space).stream()
                     .filter(other -> !other.node().equals(node))
                     .filter(other -> Fences.awaited(draft, space, other).isEmpty())
+                    .filter(other -> !space.isCoherent() || draft.isFailed(other.node()))
                     .toList();
             others.forEach(other -> checkFailed(draft, space, other));
             for (Attachment other : others) {
@@ -206,7 +213,7 @@ public final class Attachments {
                     ("space '%s' is attached %s by node '%s', which renews its lease; end its guest and detach it"
                                     + " there, or stop its agent: a space is taken over only from a node that has"
                                     + " failed")
-                            .formatted(space.name(), other.mode(), other.node()));
+                            .formatted(space.name(), other.mode().adverb(), other.node()));
         }
     }
 
@@ -270,7 +277,7 @@ public final class Attachments {
                                     + " pages")
                             .formatted(
                                     space.name(),
-                                    other.mode(),
+                                    other.mode().adverb(),
                                     other.incarnation(),
                                     other.node(),
                                     Fences.names(awaited)));
@@ -280,9 +287,9 @@ public final class Attachments {
                 "space '%s' is attached %s by node '%s'; %s"
                         .formatted(
                                 space.name(),
-                                other.mode(),
+                                other.mode().adverb(),
                                 other.node(),
-                                other.mode() == AttachMode.EXCLUSIVE
+                                other.mode().hasGuest()
                                         ? "detach it there first"
                                         : "that ends some seconds after the last page was read or written there"));
     }
@@ -370,9 +377,9 @@ public final class Attachments {
                 }));
     }
 
-    /** Marks the space of an exclusive attachment as torn, unless it is torn already. */
+    /** Marks the space of an attachment with a guest as torn, unless it is torn already. */
     private void tear(Draft draft, Attachment attachment, String reason) {
-        if (attachment.mode() == AttachMode.EXCLUSIVE) {
+        if (attachment.mode().hasGuest()) {
             String key = Keys.id(attachment.space());
             draft.spaces
                     .find(key)
@@ -391,8 +398,8 @@ public final class Attachments {
 
     /**
      * An incarnation has ended without detaching from its spaces. It may have WRITEs under way, so the homes cut it off
-     * before its attachments end. Pages that its guests had changed are lost, so the spaces that it had attached
-     * exclusively are torn.
+     * before its attachments end. Pages that its guests had changed are lost, so the spaces of these guests are
+     * torn.
      */
     void depart(Draft draft, Node node, String how) {
         Succession.attachedBy(draft, node.id(), node.incarnation())
@@ -417,7 +424,7 @@ public final class Attachments {
             if (space.deleting()) {
                 draft.attachments
                         .find(Keys.attachment(space.id(), node.id()))
-                        .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
+                        .filter(attachment -> attachment.mode().hasGuest())
                         .ifPresent(attachment -> Fences.begin(draft, space, attachment));
             }
         }
@@ -425,7 +432,7 @@ public final class Attachments {
 
     /**
      * Begins to delete a space, and the state of a VMM that belongs to it, and tells the attached nodes to detach; the
-     * deletion ends when no node is attached. Without force it is refused while a node is attached exclusively. With
+     * deletion ends when no node is attached. Without force it is refused while a node has a guest on it. With
      * force that node cuts its guest off from the homes and then detaches; a node that has failed is cut off by the
      * homes.
      */
@@ -447,17 +454,17 @@ public final class Attachments {
 
     private static void askToDetach(Draft draft, Space space, boolean force) {
         List<Attachment> attached = draft.attachedTo(space);
-        String alone = attached.stream()
-                .filter(a -> a.mode() == AttachMode.EXCLUSIVE)
+        List<Attachment> guests = attached.stream()
+                .filter(a -> a.mode().hasGuest())
                 .filter(a -> Fences.awaited(draft, space, a).isEmpty())
-                .map(Attachment::node)
-                .collect(Collectors.joining(", "));
-        if (!force && !alone.isEmpty()) {
+                .toList();
+        if (!force && !guests.isEmpty()) {
+            String names = guests.stream().map(Attachment::node).collect(Collectors.joining(", "));
             throw ProblemException.conflict(
                     "attached",
-                    ("space '%s' is attached exclusively by %s; detach it there first, or say force=true: a guest that"
-                                    + " runs on it loses its memory")
-                            .formatted(space.name(), alone));
+                    ("space '%s' is attached %s by %s; detach it there first, or say force=true: a guest that runs on it"
+                                    + " loses its memory")
+                            .formatted(space.name(), guests.getFirst().mode().adverb(), names));
         }
         draft.emit(EventKind.SPACE_DELETING, Optional.empty(), space);
         if (force) {

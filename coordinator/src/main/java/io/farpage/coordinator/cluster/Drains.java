@@ -112,6 +112,9 @@ public final class Drains {
         if (space.deleting()) {
             return "the space is being deleted";
         }
+        if (space.isCoherent()) {
+            return Coherence.STAYS;
+        }
         boolean unattended = Pulls.isUnattended(draft, space);
         if (!unattended && RepairPolicy.writer(draft, space).isEmpty()) {
             return attachedWithout(draft, space);
@@ -155,6 +158,7 @@ public final class Drains {
                                 + " has detached, or under a guest")
                         .formatted(one.node());
             case EXCLUSIVE -> exclusive(draft, space, one);
+            case MEMBER -> Coherence.STAYS;
         };
     }
 

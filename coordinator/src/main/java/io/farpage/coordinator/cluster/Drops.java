@@ -146,6 +146,7 @@ public final class Drops {
 
     /** Refuses a node that is not attached to a space exclusively, or that homes must cut off. */
     static Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
+        Coherence.checkKept(draft.requireSpace(idOrName), "its homes stay, and no snapshot is made of it");
         return require(
                 draft,
                 idOrName,

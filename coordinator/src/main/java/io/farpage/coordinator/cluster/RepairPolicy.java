@@ -71,6 +71,9 @@ final class RepairPolicy {
      * @param rooms as of the view
      */
     Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
+        if (space.isCoherent()) {
+            return Optional.empty();
+        }
         Optional<Attachment> writer = writer(view, space);
         boolean isUnwritten = Pulls.isUnwritten(view, space);
         if (!isUnwritten && writer.isEmpty()) {
@@ -132,9 +135,11 @@ final class RepairPolicy {
         }
     }
 
-    /** Whether nothing will happen to a space unless it or a node changes. */
+    /** Whether nothing will happen to a space unless it or a node changes. The homes of a coherent one stay. */
     boolean isSettled(Draft draft, Space space) {
-        return space.deleting() || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
+        return space.deleting()
+                || space.isCoherent()
+                || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
     }
 
     /** Whether an extent has all its homes, and none joins, moves or was dropped: so are nearly all at most times. */

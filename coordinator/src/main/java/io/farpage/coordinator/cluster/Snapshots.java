@@ -139,6 +139,7 @@ public final class Snapshots {
     }
 
     private static void checkWhole(Space space) {
+        Coherence.checkKept(space, "no snapshot is made of it");
         if (space.encryption().isPresent()) {
             throw refused(space, "encrypted", "is encrypted: only the agent of its guest can open its pages");
         }

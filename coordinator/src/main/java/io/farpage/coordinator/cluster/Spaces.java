@@ -96,7 +96,8 @@ public final class Spaces {
             int pageSize = request.pageSize().orElse(4096);
             int copies = request.replicas().orElse(1);
             long pages = request.sizeBytes() / pageSize;
-            Optional<Presence> map = presence ? Optional.of(Presence.of(pages, pageSize)) : Optional.empty();
+            Optional<Presence> map =
+                    presence && !request.isCoherent() ? Optional.of(Presence.of(pages, pageSize)) : Optional.empty();
             Made made = extents(draft, request, map);
             Promises.check(draft, request.isThin(), made.pages() * pageSize * copies, options.overcommit());
             Bounds.checkNewSpace(draft, made.extents().size());
@@ -111,6 +112,9 @@ public final class Spaces {
                     .withPresence(map.filter(_ -> made.pages() > pages));
             if (request.isThin()) {
                 space = space.withThin();
+            }
+            if (request.isCoherent()) {
+                space = space.withCoherent();
             }
             if (request.isLoading()) {
                 space = space.withLoading(request.vmmState());
@@ -139,8 +143,9 @@ public final class Spaces {
         int copies = request.replicas().orElse(1);
         long pages = request.sizeBytes() / pageSize;
         List<FreeSpace> rooms = rooms(draft, request);
-        Placement placement =
-                new Placement(rooms, copies, pageSize, options.divides() ? Bounds.extentsOfGroup(draft) : 1);
+        // No extent of a coherent space moves, and each costs its home a directory.
+        int extentsOfGroup = options.divides() && !request.isCoherent() ? Bounds.extentsOfGroup(draft) : 1;
+        Placement placement = new Placement(rooms, copies, pageSize, extentsOfGroup);
         checkDomains(placement.domains(), copies);
         if (request.isThin()) {
             long behind = map.map(Presence::pages).orElse(0L);
@@ -241,6 +246,7 @@ public final class Spaces {
             if (more == 0) {
                 return before;
             }
+            Coherence.checkKept(before, "no home is added");
             checkDomains(
                     (int) rooms(draft).stream()
                             .map(FreeSpace::node)

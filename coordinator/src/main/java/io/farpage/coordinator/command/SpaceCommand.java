@@ -140,6 +140,11 @@ public final class SpaceCommand implements Callable<Integer> {
         @Option(names = "--thin", description = "Take room when pages are written first, not at once.")
         private boolean thin;
 
+        @Option(
+                names = "--coherent",
+                description = "Let up to 16 nodes use it at once, each as a member with a guest of its own.")
+        private boolean coherent;
+
         @Spec
         private @Nullable CommandSpec spec;
 
@@ -154,7 +159,8 @@ public final class SpaceCommand implements Callable<Integer> {
                     Optional.ofNullable(nodes),
                     replicas == 1 ? OptionalInt.empty() : OptionalInt.of(replicas));
             try (CoordinatorClient client = target.client()) {
-                print(spec, client.createSpace(thin ? request.asThin() : request));
+                request = thin ? request.asThin() : request;
+                print(spec, client.createSpace(coherent ? request.asCoherent() : request));
                 return 0;
             }
         }

@@ -186,7 +186,9 @@ class SpaceNodesTest {
 
     @Test
     void shouldNeedEveryFeatureOfASpaceOnItsOwn() {
-        assertEquals(List.of("encryption", "replicas", "presence", "clones", "thin", "clone-pages"), Feature.words());
+        assertEquals(
+                List.of("encryption", "replicas", "presence", "clones", "thin", "clone-pages", "coherent"),
+                Feature.words());
         AttachRequest none =
                 new AttachRequest(new Incarnation(2), AttachMode.SHARED, Optional.empty(), Optional.empty());
         for (Feature feature : Feature.values()) {

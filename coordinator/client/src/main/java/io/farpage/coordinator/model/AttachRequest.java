@@ -8,16 +8,16 @@ import java.util.Optional;
  * The body of {@code PUT /spaces/{id}/attachments/{node}}.
  *
  * @param incarnation of the node
- * @param mode alone or beside others
+ * @param mode alone, beside others, or as a member of a coherent space
  * @param force whether to take a torn space as it is, which ends the mark; false when left out
  * @param features what the agent understands, by {@link Feature#word}; names that this program does not know count for
  *     nothing. An agent that is older than this field understands no feature
- * @param takeover whether the homes cut off nodes that are attached and have failed, so that this one can follow them;
- *     false when left out
+ * @param takeover whether the homes cut off nodes that are attached and have failed, so that this one can follow them,
+ *     or the other members of a coherent space are rid of them; false when left out
  * @param adopts the incarnation of the node whose guest runs on: its exclusive attachment passes to this one, or the
  *     request is refused; a new attachment when left out
- * @param writes whether a node that is attached beside others writes pages; false when left out. One that is attached
- *     exclusively does
+ * @param writes whether a node that is attached beside others writes pages; false when left out. One that has a guest
+ *     on the space does
  */
 public record AttachRequest(
         @JsonProperty(required = true) Incarnation incarnation,
@@ -56,7 +56,7 @@ public record AttachRequest(
 
     /** Whether the node may write pages from now on. */
     public boolean mayWrite() {
-        return mode == AttachMode.EXCLUSIVE || writes.orElse(false);
+        return mode.hasGuest() || writes.orElse(false);
     }
 
     /** As the other one; attaches to a space only if it is not torn. */

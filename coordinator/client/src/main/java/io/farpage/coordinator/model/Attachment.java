@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param space id of the space
  * @param node which works with it
  * @param incarnation of the node
- * @param mode alone or beside others
+ * @param mode alone, beside others, or as a member of a coherent space
  * @param id of this attachment; another one of the node to the space, before or after it, has another
  * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes
  *     have cut this one off

@@ -37,7 +37,12 @@ public enum Feature {
      * The space is a clone whose changed pages have homes of their own. An agent that does not know this would read all
      * pages from the snapshot.
      */
-    CLONE_PAGES("clone-pages");
+    CLONE_PAGES("clone-pages"),
+    /**
+     * Several nodes use the space at once, each as a {@link AttachMode#MEMBER member}. An agent that does not know this
+     * would read pages from their homes while another node has a newer version.
+     */
+    COHERENT("coherent");
 
     private final String word;
 

@@ -10,8 +10,9 @@ import java.util.Optional;
  * @param node which is attached
  * @param incarnation of that node
  * @param id of the attachment
- * @param mode alone or beside others; a coordinator of an earlier build leaves it out
- * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none
+ * @param mode alone, beside others, or as a member of a coherent space; a coordinator of an earlier build leaves it out
+ * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none. A member
+ *     gets none
  */
 public record HostedAttachment(
         @JsonProperty(required = true) long space,

@@ -51,7 +51,7 @@ public record NodeReport(
      * An attachment.
      *
      * @param space id of the space
-     * @param mode alone or beside others
+     * @param mode alone, beside others, or as a member of a coherent space
      * @param torn why not all pages of a guest that has ended are at their homes, if they are not and the coordinator
      *     was not told
      * @param ends whether the agent detaches: nothing uses the space, and a coordinator may have ended the attachment

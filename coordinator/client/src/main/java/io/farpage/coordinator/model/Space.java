@@ -35,6 +35,7 @@ import java.util.regex.Pattern;
  * @param loading true until the node that loads its pages detaches. If that node has written all pages, the space
  *     becomes a snapshot; otherwise the coordinator deletes it
  * @param vmmState of what its pages are, if they are not the memory of a machine
+ * @param coherent true if several nodes use it at once, each as a {@link AttachMode#MEMBER member}; empty if one does
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -54,12 +55,16 @@ public record Space(
         OptionalLong base,
         Optional<Boolean> thin,
         Optional<Boolean> loading,
-        Optional<VmmState> vmmState) {
+        Optional<VmmState> vmmState,
+        Optional<Boolean> coherent) {
 
     /**
      * The word of the problem document, of status 404, for the id of a space that no longer exists.
      */
     public static final String DELETED = "space-deleted";
+
+    /** The most nodes that use a coherent space at once. */
+    public static final int MOST_MEMBERS = 16;
 
     /** How many nodes one list may have. */
     static final int MAX_NODES = 1024;
@@ -115,6 +120,7 @@ public record Space(
                 Optional.empty(),
                 Optional.empty(),
                 OptionalLong.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
@@ -194,6 +200,7 @@ public record Space(
                 base,
                 thin,
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -216,6 +223,11 @@ public record Space(
     /** The same, with room that its extents get later. */
     public Space withThin() {
         return with(same -> same.thin = Optional.of(true));
+    }
+
+    /** The same, for several nodes at once. */
+    public Space withCoherent() {
+        return with(same -> same.coherent = Optional.of(true));
     }
 
     /** The same, as a clone of the snapshot with an id. */
@@ -245,6 +257,7 @@ public record Space(
         private Optional<Boolean> thin;
         private Optional<Boolean> loading;
         private Optional<VmmState> vmmState;
+        private Optional<Boolean> coherent;
 
         Copy(Space of) {
             this.of = of;
@@ -261,6 +274,7 @@ public record Space(
             thin = of.thin;
             loading = of.loading;
             vmmState = of.vmmState;
+            coherent = of.coherent;
         }
 
         Space space() {
@@ -282,7 +296,8 @@ public record Space(
                     base,
                     thin,
                     loading,
-                    vmmState);
+                    vmmState,
+                    coherent);
         }
     }
 
@@ -306,6 +321,11 @@ public record Space(
     /** Whether its extents get room when their pages are written first. */
     public boolean isThin() {
         return thin.orElse(false);
+    }
+
+    /** Whether several nodes use it at once, each as a member. */
+    public boolean isCoherent() {
+        return coherent.orElse(false);
     }
 
     /** Whether its pages are being loaded, or will be, before it becomes a snapshot. */
@@ -333,6 +353,9 @@ public record Space(
             features.add(Feature.THIN);
             base.ifPresent(_ -> features.add(Feature.CLONE_PAGES));
         }
+        if (isCoherent()) {
+            features.add(Feature.COHERENT);
+        }
         return features;
     }
 
@@ -354,6 +377,9 @@ public record Space(
         }
         if (isThin() && base.isEmpty()) {
             lines.add("  thin: takes room when pages are written first");
+        }
+        if (isCoherent()) {
+            lines.add("  coherent: up to %d nodes use it at once, each as a member".formatted(MOST_MEMBERS));
         }
         if (isLoading()) {
             lines.add("  is being loaded: a snapshot after that, or deleted if that fails");

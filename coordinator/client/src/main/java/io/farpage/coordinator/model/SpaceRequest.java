@@ -22,6 +22,8 @@ import java.util.OptionalInt;
  *     deleted when that fails; false when left out
  * @param vmmState how long the state file of a VMM is that is loaded, and with which snapshot it goes; left out for the
  *     memory of a machine
+ * @param coherent whether several nodes use it at once, each as a {@link AttachMode#MEMBER member}; false when left
+ *     out. Such a space has pages of 4 KiB and one home for each, and is neither thin nor encrypted nor loaded
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
@@ -33,15 +35,18 @@ public record SpaceRequest(
         OptionalInt replicas,
         Optional<Boolean> thin,
         Optional<Boolean> loading,
-        Optional<VmmState> vmmState) {
+        Optional<VmmState> vmmState,
+        Optional<Boolean> coherent) {
 
     /** The most homes of an extent. */
     public static final int MAX_REPLICAS = 3;
 
+    private static final int PAGE = 4096;
+
     /** Checks the fields. */
     public SpaceRequest {
         Check.spaceName("name", name);
-        pageSize = OptionalInt.of(pageSize.orElse(4096));
+        pageSize = OptionalInt.of(pageSize.orElse(PAGE));
         Check.pageSize("pageSize", pageSize.getAsInt());
         Check.range("sizeBytes", sizeBytes, pageSize.getAsInt(), 1L << 48);
         if (sizeBytes % pageSize.getAsInt() != 0) {
@@ -74,6 +79,21 @@ public record SpaceRequest(
         }
         if (vmmState.isPresent()) {
             checkVmmState(vmmState.get(), loading.isPresent(), sizeBytes, pageSize.getAsInt());
+        }
+        coherent = coherent.filter(Boolean::booleanValue);
+        if (coherent.isPresent()) {
+            refuseCoherent(pageSize.getAsInt() != PAGE, "pageSize: %d".formatted(pageSize.getAsInt()), "4096");
+            refuseCoherent(replicas.orElse(1) != 1, "replicas: %d".formatted(replicas.orElse(1)), "1");
+            refuseCoherent(keyId.isPresent(), "keyId: %s".formatted(keyId.orElse("")), "no key");
+            refuseCoherent(thin.isPresent(), "thin: true", "thin left out");
+            refuseCoherent(loading.isPresent(), "loading: true", "loading left out");
+        }
+    }
+
+    private static void refuseCoherent(boolean isSo, String what, String instead) {
+        if (isSo) {
+            throw new IllegalArgumentException(
+                    "%s, but a coherent space has %s; say so, or leave coherent out".formatted(what, instead));
         }
     }
 
@@ -111,25 +131,57 @@ public record SpaceRequest(
                 replicas,
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
     /** The same, with {@code count} homes for each extent. */
     public SpaceRequest withReplicas(int count) {
         return new SpaceRequest(
-                name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count), thin, loading, vmmState);
+                name,
+                sizeBytes,
+                pageSize,
+                homes,
+                keyId,
+                nodes,
+                OptionalInt.of(count),
+                thin,
+                loading,
+                vmmState,
+                coherent);
     }
 
     /** The same, which takes room when pages are written first. */
     public SpaceRequest asThin() {
         return new SpaceRequest(
-                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, Optional.of(true), loading, vmmState);
+                name,
+                sizeBytes,
+                pageSize,
+                homes,
+                keyId,
+                nodes,
+                replicas,
+                Optional.of(true),
+                loading,
+                vmmState,
+                coherent);
     }
 
     /** The same, which is a snapshot once it is loaded: of the memory of a machine, or the state file of its VMM. */
     public SpaceRequest asLoading(Optional<VmmState> file) {
         return new SpaceRequest(
-                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, thin, Optional.of(true), file);
+                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, thin, Optional.of(true), file, coherent);
+    }
+
+    /** The same, which several nodes use at once. */
+    public SpaceRequest asCoherent() {
+        return new SpaceRequest(
+                name, sizeBytes, pageSize, homes, keyId, nodes, replicas, thin, loading, vmmState, Optional.of(true));
+    }
+
+    /** Whether several nodes use it at once. */
+    public boolean isCoherent() {
+        return coherent.isPresent();
     }
 
     /** Whether it becomes a snapshot when it is loaded. */

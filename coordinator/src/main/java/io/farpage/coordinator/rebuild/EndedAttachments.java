@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 /**
  * Attachments that homes know, of agents that were started again before the node reported. The lost coordinator would
  * have decided when the successor registered, and so it is decided here: the attachment of a guest that the successor
- * adopts passes to it once the homes have cut off the process before; any other ends then, and a space that was
- * attached exclusively is torn.
+ * adopts passes to it once the homes have cut off the process before; any other ends then, and a space that a guest
+ * used is torn.
  */
 final class EndedAttachments {
 
@@ -82,7 +82,7 @@ final class EndedAttachments {
     }
 
     private static boolean isExclusive(HostedAttachment known) {
-        return known.mode().filter(AttachMode.SHARED::equals).isEmpty();
+        return known.mode().orElse(AttachMode.EXCLUSIVE) == AttachMode.EXCLUSIVE;
     }
 
     private void add(HostedAttachment known, Registration now) {
@@ -122,10 +122,10 @@ final class EndedAttachments {
         return adopted.stream().anyMatch(each -> each.space() == space);
     }
 
-    /** Why a space is torn that was attached exclusively by an incarnation that has ended. */
+    /** Why a space is torn whose guest was that of an incarnation that has ended. */
     Optional<String> torn(long space) {
         return ended.stream()
-                .filter(each -> each.space() == space && each.mode() == AttachMode.EXCLUSIVE)
+                .filter(each -> each.space() == space && each.mode().hasGuest())
                 .map(each ->
                         Torn.reason("node '%s' was started again while a guest used the space".formatted(each.node())))
                 .findFirst();

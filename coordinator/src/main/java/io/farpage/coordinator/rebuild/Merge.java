@@ -249,7 +249,7 @@ final class Merge {
     Optional<String> tornByUse(Space space) {
         return reports.keySet().stream()
                 .flatMap(this::attachments)
-                .filter(held -> held.space() == space.id() && held.mode() == AttachMode.EXCLUSIVE)
+                .filter(held -> held.space() == space.id() && held.mode().hasGuest())
                 .flatMap(held -> held.torn().stream())
                 .findFirst();
     }
@@ -266,7 +266,8 @@ final class Merge {
         return reported(node).stream()
                 .flatMap(report -> report.attachments().stream())
                 .filter(held -> !deleted.contains(held.space()))
-                .filter(held -> !held.ends() || !isUsed(held.space()));
+                // The other members of a coherent space use it beside this one.
+                .filter(held -> !held.ends() || held.mode() == AttachMode.MEMBER || !isUsed(held.space()));
     }
 
     /** Whether a node that has reported uses a space. */

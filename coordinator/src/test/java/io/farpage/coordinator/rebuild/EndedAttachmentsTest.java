@@ -325,4 +325,35 @@ class EndedAttachmentsTest {
         assertTrue(state.fences().isEmpty());
         assertEquals(Optional.empty(), torn(state));
     }
+
+    /** Node b is a member, too, and says so. */
+    @Test
+    void shouldCutOffAnEndedMemberBesideOthers() {
+        SpaceExtents plain = onBandC();
+        SpaceExtents coherent = new SpaceExtents(plain.space().withCoherent(), plain.revision(), plain.extents());
+        Attachment ended = attachment(BEFORE, AttachMode.MEMBER);
+        Attachment stays = new Attachment(5, "b", registration("b").incarnation(), AttachMode.MEMBER, 34);
+        NodeReport home = home("b", REVISION, coherent, ended, stays);
+        NodeReport b = new NodeReport(
+                home.seen(),
+                home.index(),
+                home.registration(),
+                home.hosted(),
+                List.of(coherent),
+                List.of(Reports.held(5, AttachMode.MEMBER)),
+                home.released(),
+                home.superseded(),
+                Optional.empty(),
+                Optional.empty());
+        State state = rebuild(successor(5L), b, home("c", REVISION, coherent, ended, stays));
+        assertTrue(state.space("vm").orElseThrow().isCoherent());
+        assertEquals(Set.of(ended, stays), Set.copyOf(state.attachments().values()));
+        assertEquals(
+                Set.of("b", "c"),
+                state.fences().values().stream()
+                        .filter(fence -> fence.isOf("a", BEFORE) && !fence.acknowledged())
+                        .map(Fence::home)
+                        .collect(Collectors.toSet()));
+        assertTrue(torn(state).orElse("whole").contains("node 'a'"), () -> "torn: " + torn(state));
+    }
 }

@@ -23,6 +23,7 @@ import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import java.nio.file.Path;
@@ -175,5 +176,20 @@ class RebuiltFencesTest {
                         withSuperseded(report("b", List.of()), new NodeReport.Superseded("a", new Incarnation(1)))))
                 .contains("node 'b' knows that it was replaced"));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("was replaced"));
+    }
+
+    @Test
+    void shouldCountAFencedIncarnationAsMemberOfCoherentSpace() {
+        SpaceExtents plain = onBandC();
+        SpaceExtents coherent = new SpaceExtents(plain.space().withCoherent(), plain.revision(), plain.extents());
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("a", report("a", List.of()));
+        rebuild.report("b", withFences(report("b", List.of(coherent)), fence("b", 5, "a", 9, true)));
+        rebuild.report("c", report("c", List.of(coherent)));
+        rebuild.finish(Set.of());
+
+        Attachments attachments = new Attachments(new Ledger(store, 10, nanos -> {}), Time.system());
+        assertEquals(AttachMode.MEMBER, attachments.of("vm").getFirst().mode());
+        attachments.attach("vm", "c", new AttachRequest(new Incarnation(3), AttachMode.MEMBER));
     }
 }

@@ -20,9 +20,11 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.coherence.CoherentHome;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.config.Config;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
@@ -31,6 +33,9 @@ import java.util.stream.Stream;
  * hosts, and pulls.
  */
 final class Movers {
+    /** This build has no directory for coherent spaces, and makes no guest a member. */
+    private static final CoherentHome NO_DIRECTORY = _ -> CompletableFuture.completedFuture(null);
+
     private final Spaces spaces;
     private final Shards shards;
     private final LinkControl links;
@@ -98,7 +103,7 @@ final class Movers {
                 () -> Stream.concat(guests.copies().stream(), pulls.copies().stream())
                         .toList()));
         given = open.add(new HomeGrants(self, base.transports()));
-        hosting = open.add(new Hosting(self, links, given, pulls));
+        hosting = open.add(new Hosting(self, links, given, pulls, NO_DIRECTORY));
         hosting.succeed(base.keeping().hosted(), base.keeping()::hosts);
         seals = AgentOptions.sealDirectory(config)
                 .map(directory -> open.add(new SealSweep(directory, self.coordinator())));

@@ -77,7 +77,9 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         spaces = hosted.spaces().stream()
                 .collect(Collectors.toMap(each -> each.space().id(), each -> each));
         wanted = new LinkedHashMap<>();
-        hosted.attachments().forEach(each -> wanted.put(parties(each), each.granted()));
+        hosted.attachments().stream()
+                .filter(each -> !isCoherent(each.space()))
+                .forEach(each -> wanted.put(parties(each), each.granted()));
         hosted.pulls().forEach(each -> wanted.put(parties(each), each.granted()));
         Predicate<GrantParties> cutOff = parties ->
                 hosted.fences().stream().anyMatch(fence -> fence.isOf(parties.node(), parties.incarnation()));
@@ -87,6 +89,13 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         lingering.revokeOf(cutOff);
         revokeOthers();
         thread.wake();
+    }
+
+    /** Members of such a space send messages. No node has keys to its frames. */
+    private boolean isCoherent(long space) {
+        return Optional.ofNullable(spaces.get(space))
+                .filter(each -> each.space().isCoherent())
+                .isPresent();
     }
 
     private synchronized void revokeOthers() {

@@ -89,6 +89,10 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
                 .collect(Collectors.toMap(Attachment::space, Attachment::id));
         Map<GrantParties, List<PoolRange>> wanted = wanted(document, attachments, spaces, homes);
         wanted.keySet().forEach(parties -> links.want(parties.home()));
+        spaces.stream()
+                .filter(space -> space.space().isCoherent())
+                .flatMap(space -> homes.values().stream().filter(home -> isHome(space, home)))
+                .forEach(home -> links.want(home.id()));
         // What a space needs no longer is remembered as long as the node is attached to it: it may be listed again.
         Set<String> changedHomes =
                 drop(parties -> !wanted.containsKey(parties) && !isOf(parties, attachments, spaces, homes));
@@ -160,15 +164,13 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
         Map<GrantParties, List<PoolRange>> wanted = new LinkedHashMap<>();
         for (SpaceExtents space : spaces) {
             Long attachment = attachments.get(space.space().id());
-            if (attachment == null) {
-                continue; // the coordinator has lost it, and no home grants anything
+            if (attachment == null || space.space().isCoherent()) {
+                continue; // the coordinator has lost it, or members of the space send messages: no home grants anything
             }
-            for (Node home : homes.values()) {
-                List<PoolRange> places = PoolRanges.join(PoolRanges.of(space, home.id(), home.poolId()));
-                if (!places.isEmpty() && !home.id().equals(node)) {
-                    wanted.put(parties(space.space().id(), home, attachment, Optional.empty()), places);
-                }
-            }
+            homes.values().stream()
+                    .filter(home -> isHome(space, home))
+                    .forEach(home -> wanted.put(
+                            parties(space.space().id(), home, attachment, Optional.empty()), places(space, home)));
         }
         for (Attached.Pull pull : document.pulls()) {
             pull.homes().stream()
@@ -176,6 +178,15 @@ public final class ReceivedGrants implements Spaces.Keys, AutoCloseable {
                     .forEach(home -> wanted.put(parties(pull.space(), home, 0, Optional.of(pull.extent())), List.of()));
         }
         return wanted;
+    }
+
+    /** Whether another node has pages of a space in its pool. */
+    private boolean isHome(SpaceExtents space, Node home) {
+        return !home.id().equals(node) && !places(space, home).isEmpty();
+    }
+
+    private static List<PoolRange> places(SpaceExtents space, Node home) {
+        return PoolRanges.join(PoolRanges.of(space, home.id(), home.poolId()));
     }
 
     private GrantParties parties(long space, Node home, long attachment, Optional<ExtentEpoch> pull) {

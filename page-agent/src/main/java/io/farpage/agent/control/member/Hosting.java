@@ -2,6 +2,7 @@ package io.farpage.agent.control.member;
 
 import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.data.coherence.CoherentHome;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Epoch;
@@ -34,8 +35,8 @@ import org.slf4j.LoggerFactory;
 /**
  * What this node does as a home. The coordinator lists it in one document, as of a revision, and one thread applies
  * each document in one order: it is kept, so that a coordinator can be rebuilt from it; incarnations of other nodes are
- * cut off; access that is not listed is revoked; pulls that are not listed are stopped. Then the revision is
- * acknowledged, which attachments and detachments wait for. Queue pairs that are not destroyed yet and ranges that are
+ * cut off; shard 0 serves the members of coherent spaces that are listed, and no others; access that is not listed is
+ * revoked; pulls that are not listed are stopped. Then the revision is acknowledged, which attachments and detachments wait for. Queue pairs that are not destroyed yet and ranges that are
  * not zero yet are acknowledged later, each by itself: no fence, release or revision waits for another one.
  */
 public final class Hosting implements AutoCloseable {
@@ -58,6 +59,7 @@ public final class Hosting implements AutoCloseable {
     private final Links links;
     private final PoolAccess access;
     private final PoolPulls pulls;
+    private final CoherentHosting coherence;
     private final LongSupplier nanos;
     private final ControlThread thread;
     private final AtomicInteger asked = new AtomicInteger(1);
@@ -95,8 +97,9 @@ public final class Hosting implements AutoCloseable {
      * @param incarnation of this agent
      * @param pool as releases name it
      * @param zeroing of ranges of the pool
+     * @param coherent serves coherent spaces
      */
-    record Home(Incarnation incarnation, Incarnation pool, Zeroing zeroing) {}
+    record Home(Incarnation incarnation, Incarnation pool, Zeroing zeroing, CoherentHome coherent) {}
 
     /** Zeroes a range of the pool, as {@link PagePool#zero} does. */
     interface Zeroing {
@@ -110,6 +113,9 @@ public final class Hosting implements AutoCloseable {
 
         /** Allows links to an incarnation again. */
         void unfence(String peer, Incarnation old);
+
+        /** A link to a peer is needed. */
+        void want(String peer);
     }
 
     /**
@@ -168,11 +174,12 @@ public final class Hosting implements AutoCloseable {
     /**
      * @param access of other nodes to the pool, which follows what is hosted
      * @param pulls of this node to the pool, which do so, too
+     * @param coherent serves coherent spaces
      */
-    public Hosting(LocalNode self, Links links, PoolAccess access, PoolPulls pulls) {
+    public Hosting(LocalNode self, Links links, PoolAccess access, PoolPulls pulls, CoherentHome coherent) {
         this(
                 new Client(self.coordinator(), self.id()),
-                new Home(self.incarnation(), self.poolId(), self.pool()::zero),
+                new Home(self.incarnation(), self.poolId(), self.pool()::zero, coherent),
                 links,
                 access,
                 pulls,
@@ -186,6 +193,7 @@ public final class Hosting implements AutoCloseable {
         this.access = access;
         this.pulls = pulls;
         this.nanos = nanos;
+        coherence = new CoherentHosting(home.coherent(), home.pool(), links::want);
         thread =
                 new ControlThread("hosting", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::step);
     }
@@ -238,6 +246,8 @@ public final class Hosting implements AutoCloseable {
             acknowledge();
             answered = now;
             readAt = nanos.getAsLong();
+        } else if (coherence.hasFailed()) {
+            noted(coherence.follow(hosted));
         }
         zero();
         acknowledge();
@@ -261,6 +271,7 @@ public final class Hosting implements AutoCloseable {
         acknowledged = Optional.empty();
         publish();
         fence();
+        noted(coherence.follow(now));
         access.follow(now);
         pulls.follow(now);
         release();
@@ -309,7 +320,8 @@ public final class Hosting implements AutoCloseable {
     }
 
     private boolean isCutOff(HostedAck.Fenced peer) {
-        return Optional.ofNullable(fences.get(peer)).filter(CutOff::isDone).isPresent();
+        return coherence.isApplied()
+                && Optional.ofNullable(fences.get(peer)).filter(CutOff::isDone).isPresent();
     }
 
     /** The thread goes on with what has waited for this. */
@@ -358,7 +370,7 @@ public final class Hosting implements AutoCloseable {
     private void zero() {
         release();
         for (Range range : List.copyOf(ranges.values())) {
-            while (range.isUnused() && !range.isZero() && !thread.isStopping()) {
+            while (coherence.isApplied() && range.isUnused() && !range.isZero() && !thread.isStopping()) {
                 long at = range.release.offset() + range.zeroedTo;
                 home.zeroing().zero(at, Math.min(SLICE, range.release.length() - range.zeroedTo));
                 range.zeroedTo += SLICE;
@@ -371,6 +383,9 @@ public final class Hosting implements AutoCloseable {
 
     private void acknowledge() throws CoordinatorException {
         publish();
+        if (!coherence.isApplied()) {
+            return; // A member that is listed no longer may still be served.
+        }
         List<HostedAck.Fenced> fenced = hosted.fences().stream()
                 .filter(fence -> !fence.acknowledged() && isOfThisProcess(fence))
                 .map(Hosting::peer)
@@ -404,6 +419,9 @@ public final class Hosting implements AutoCloseable {
         });
         if (isDue() || settled) {
             return Duration.ZERO;
+        }
+        if (!coherence.isApplied()) {
+            return RETRY;
         }
         boolean waits = fences.values().stream().anyMatch(cut -> !cut.isDone());
         return waits ? SLOW : Duration.ofNanos(REFRESH.toNanos() - (now - readAt));

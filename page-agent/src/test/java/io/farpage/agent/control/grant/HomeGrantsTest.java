@@ -204,6 +204,24 @@ final class HomeGrantsTest {
     }
 
     @Test
+    void shouldGrantNothingOfACoherentSpace(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            Hosted plain = hosted(extent(0, 1, 0));
+            SpaceExtents space = plain.spaces().getFirst();
+            SpaceExtents coherent = new SpaceExtents(space.space().withCoherent(), space.revision(), space.extents());
+            grants.follow(plain);
+            grants.grantAll();
+            assertTrue(isGranted(0));
+            grants.follow(new Hosted(
+                    10, List.of(coherent), plain.fences(), plain.attachments(), plain.pulls(), plain.releases()));
+            assertTrue(grants.grantAll());
+            assertFalse(isGranted(0));
+        }
+    }
+
+    @Test
     void shouldRevokeAnotherRangeOfTheDeviceMeanwhile() throws Exception {
         rdma.onRegister = () -> {};
         var other = transports.devices().getFirst().export(0, 4096);

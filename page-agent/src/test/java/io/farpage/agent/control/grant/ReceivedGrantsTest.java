@@ -171,6 +171,15 @@ final class ReceivedGrantsTest {
         assertEquals(Map.of(), installed, "the links are left as they are");
     }
 
+    /** Its pages are in messages, and homes give no keys. */
+    @Test
+    void shouldWantOnlyALinkToTheHomeOfACoherentSpace() {
+        SpaceExtents plain = space("b", HOME);
+        SpaceExtents coherent = new SpaceExtents(plain.space().withCoherent(), plain.revision(), plain.extents());
+        assertTrue(follow(List.of(coherent), List.of(home("b", HOME, HOME), home("c", HOME, HOME))));
+        assertEquals(List.of("b"), wanted);
+    }
+
     @Test
     void shouldUseNoGrantOfASpaceThatIsNotAttached() {
         Node home = home("b", HOME, HOME);

@@ -5,12 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.coherence.HostedExtent;
+import io.farpage.agent.data.coherence.MemberId;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Epoch;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
@@ -20,11 +27,13 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
@@ -50,6 +59,8 @@ final class HostingTest {
     private final List<HostedAck> acks = new ArrayList<>();
     private final Map<String, CompletableFuture<Void>> cut = new HashMap<>();
     private CompletableFuture<Void> stopped = CompletableFuture.completedFuture(null);
+    private CompletableFuture<Void> applied = CompletableFuture.completedFuture(null);
+    private List<HostedExtent> served = List.of();
     private Hosted document = Hosted.NOTHING;
     private Epoch epoch = FIRST;
     private Predicate<HostedAck> lost = _ -> false;
@@ -67,10 +78,14 @@ final class HostingTest {
     private Hosting opened() {
         Hosting opened = new Hosting(
                 new RecordedCoordinator(),
-                new Hosting.Home(HOME, POOL, (offset, length) -> {
-                    done.add("zero " + offset + "+" + length);
-                    whileZeroing.run();
-                }),
+                new Hosting.Home(
+                        HOME,
+                        POOL,
+                        (offset, length) -> {
+                            done.add("zero " + offset + "+" + length);
+                            whileZeroing.run();
+                        },
+                        this::host),
                 new RecordedLinks(),
                 new RecordedAccess(),
                 new RecordedPulls(),
@@ -80,6 +95,13 @@ final class HostingTest {
             done.add("keep " + next.hosted().revision());
         });
         return opened;
+    }
+
+    private CompletableFuture<Void> host(Collection<HostedExtent> all) {
+        done.add("host "
+                + all.stream().mapToInt(extent -> extent.members().size()).sum());
+        served = List.copyOf(all);
+        return applied;
     }
 
     private final class RecordedCoordinator implements Hosting.Coordinator {
@@ -114,6 +136,11 @@ final class HostingTest {
         @Override
         public void unfence(String peer, Incarnation old) {
             done.add("link " + peer);
+        }
+
+        @Override
+        public void want(String peer) {
+            done.add("want " + peer);
         }
     }
 
@@ -451,5 +478,94 @@ final class HostingTest {
         assertEquals(
                 List.of(release(1, 0, 4096), release(2, 4096, 4096)),
                 hosting.known().zeroed());
+    }
+
+    /** Half of a coherent space is here, and half at another home; these nodes are members. */
+    private static Hosted coherent(long revision, List<Fence> fences, String... members) {
+        Space space = new Space(SPACE, "one", 8 * 4096, 4096, ExtentState.OK, Instant.EPOCH, false).withCoherent();
+        List<Extent> extents = List.of(
+                new Extent(0, 4, List.of(new ExtentHome("other", new Incarnation(77), 0)), ExtentState.OK),
+                new Extent(4, 4, List.of(new ExtentHome("home", POOL, 8192)), ExtentState.OK));
+        return new Hosted(
+                revision,
+                List.of(new SpaceExtents(space, revision, extents)),
+                fences,
+                List.of(members).stream()
+                        .map(node -> HostedAttachment.of(new Attachment(SPACE, node, PEER, AttachMode.MEMBER, 33), 0))
+                        .toList(),
+                List.of(),
+                List.of());
+    }
+
+    private static MemberId member(String node) {
+        return new MemberId(node, PEER.value(), 33);
+    }
+
+    @Test
+    void shouldServeTheMembersOfCoherentSpaces() throws Exception {
+        step(coherent(10, List.of(), "a", "b"));
+        assertEquals(List.of(new HostedExtent(SPACE, 4, 4, 8192, Set.of(member("a"), member("b")))), served);
+        assertTrue(done.containsAll(List.of("want a", "want b")), done::toString);
+        assertEquals(List.of(ack(10, List.of())), takeAcks());
+        step(coherent(11, List.of(), "a", "b"));
+        assertEquals(1, done.stream().filter("host 2"::equals).count(), "nothing has changed");
+        step(document(12));
+        assertEquals(List.of(), served, "the space is gone");
+    }
+
+    @Test
+    void shouldAcknowledgeOnceShardHasCutOffAFormerMember() throws Exception {
+        step(coherent(10, List.of(), "a", "b"));
+        takeAcks();
+        applied = new CompletableFuture<>();
+        assertEquals(Duration.ofMillis(500), step(coherent(11, List.of(), "b")));
+        assertEquals(List.of(), takeAcks(), "shard 0 may still serve it");
+        applied.complete(null);
+        hosting.step();
+        assertEquals(List.of(ack(11, List.of())), takeAcks());
+    }
+
+    @Test
+    void shouldNotServeAMemberThatMustBeCutOff() throws Exception {
+        step(coherent(10, List.of(), "a", "b"));
+        takeAcks();
+        applied = new CompletableFuture<>();
+        step(coherent(11, List.of(fence("a", SPACE)), "a", "b"));
+        assertEquals(Set.of(member("b")), served.getFirst().members());
+        destroyQueuePairs("a");
+        hosting.step();
+        assertEquals(List.of(), takeAcks(), "its messages may still be executed");
+        assertFalse(hosting.known().hosted().fences().getFirst().acknowledged());
+        applied.complete(null);
+        hosting.step();
+        assertEquals(List.of(ack(11, List.of("a"))), takeAcks());
+    }
+
+    @Test
+    void shouldServeAMemberThatIsCutOffFromAnotherSpace() throws Exception {
+        step(coherent(10, List.of(fence("a", SPACE + 1)), "a"));
+        assertEquals(Set.of(member("a")), served.getFirst().members());
+    }
+
+    @Test
+    void shouldServeAnExtentAgainIfTheShardHasFailed() throws Exception {
+        applied = CompletableFuture.failedFuture(new IllegalStateException("no memory for a directory"));
+        step(coherent(10, List.of(), "a"));
+        assertEquals(List.of(), takeAcks());
+        applied = CompletableFuture.completedFuture(null);
+        hosting.step();
+        assertEquals(2, done.stream().filter("host 1"::equals).count());
+        assertEquals(List.of(ack(10, List.of())), takeAcks());
+    }
+
+    @Test
+    void shouldZeroNothingThatADirectoryMayStillWriteTo() throws Exception {
+        step(coherent(10, List.of(), "a"));
+        applied = new CompletableFuture<>();
+        step(document(11, release(1, 8192, 4096)));
+        assertEquals(0, slicesZeroed());
+        applied.complete(null);
+        hosting.step();
+        assertEquals(1, slicesZeroed());
     }
 }

@@ -71,6 +71,9 @@ class ReleasesTest {
 
         @Override
         public void unfence(String peer, Incarnation old) {}
+
+        @Override
+        public void want(String peer) {}
     };
 
     @TempDir
@@ -97,7 +100,7 @@ class ReleasesTest {
     private Hosting start(Hosting.Zeroing zeroing) {
         Hosting hosting = new Hosting(
                 new Hosting.Client(client, "a"),
-                new Hosting.Home(INCARNATION, INCARNATION, zeroing),
+                new Hosting.Home(INCARNATION, INCARNATION, zeroing, _ -> CompletableFuture.completedFuture(null)),
                 links,
                 access,
                 pulls,

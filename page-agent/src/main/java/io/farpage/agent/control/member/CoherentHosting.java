@@ -1,0 +1,111 @@
+package io.farpage.agent.control.member;
+
+import io.farpage.agent.data.coherence.CoherentHome;
+import io.farpage.agent.data.coherence.HostedExtent;
+import io.farpage.agent.data.coherence.MemberId;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Passes on to shard 0 which extents of coherent spaces the pool has, and which members each has. A member that must be
+ * cut off is left out at once, although its attachment is listed until all homes have done so. One thread.
+ */
+final class CoherentHosting {
+    private static final Logger log = LoggerFactory.getLogger(CoherentHosting.class);
+
+    private final CoherentHome home;
+    private final Incarnation pool;
+    private final Consumer<String> wantLink;
+    private List<HostedExtent> told = List.of();
+    private CompletableFuture<Void> applied = CompletableFuture.completedFuture(null);
+
+    /**
+     * @param pool as extents name it
+     * @param wantLink called with each node that is a member
+     */
+    CoherentHosting(CoherentHome home, Incarnation pool, Consumer<String> wantLink) {
+        this.home = home;
+        this.pool = pool;
+        this.wantLink = wantLink;
+    }
+
+    /**
+     * Passes on what a document lists, unless that is what was passed on last and did not fail.
+     *
+     * @return completes when shard 0 has applied it
+     */
+    CompletableFuture<Void> follow(Hosted hosted) {
+        List<HostedExtent> now = hosted.spaces().stream()
+                .filter(space -> space.space().isCoherent())
+                .flatMap(space -> extents(space, members(hosted, space.space().id())))
+                .toList();
+        now.stream()
+                .flatMap(extent -> extent.members().stream())
+                .map(MemberId::node)
+                .distinct()
+                .forEach(wantLink);
+        if (hasFailed()) {
+            log.error(
+                    "{} extents of coherent spaces are not served; trying again", told.size(), applied.exceptionNow());
+        }
+        if (!now.equals(told) || hasFailed()) {
+            told = now;
+            applied = home.host(now);
+        }
+        return applied;
+    }
+
+    /** Whether shard 0 has applied what was passed on last. */
+    boolean isApplied() {
+        return applied.state() == Future.State.SUCCESS;
+    }
+
+    /** Whether that failed, so that it must be passed on again. */
+    boolean hasFailed() {
+        return applied.state() == Future.State.FAILED;
+    }
+
+    private Stream<HostedExtent> extents(SpaceExtents space, Set<MemberId> members) {
+        return space.extents().stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .flatMap(extent -> place(extent).stream()
+                        .map(place -> new HostedExtent(
+                                space.space().id(),
+                                extent.firstPage(),
+                                Math.toIntExact(extent.count()),
+                                place.offset(),
+                                members)));
+    }
+
+    /** Where the pool has an extent. The id of a pool is drawn, so it names one in the cluster. */
+    private Optional<ExtentHome> place(Extent extent) {
+        return extent.homes().stream()
+                .filter(place -> place.incarnation().equals(pool))
+                .findFirst();
+    }
+
+    private static Set<MemberId> members(Hosted hosted, long space) {
+        return hosted.attachments().stream()
+                .filter(each -> each.space() == space)
+                .filter(each -> each.mode().filter(AttachMode.MEMBER::equals).isPresent())
+                .filter(each -> hosted.fences().stream()
+                        .noneMatch(fence -> fence.space() == space && fence.isOf(each.node(), each.incarnation())))
+                .map(each -> new MemberId(each.node(), each.incarnation().value(), each.id()))
+                .collect(Collectors.toSet());
+    }
+}

@@ -123,7 +123,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Prepares a guest: creates its space if there is none, attaches to it exclusively, and listens for the VMM.
+     * Prepares a guest: creates its space if there is none, attaches to it exclusively or as a member, and listens for the VMM.
      *
      * @return its status
      */
@@ -221,9 +221,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
             id = spaces.resolve(name); // another request has created it meanwhile
         }
         try {
-            Optional<SpaceUse> exclusive = id.isPresent()
-                    ? spaces.useExclusively(id.getAsLong(), GuestOpening.claim(request))
-                    : Optional.empty();
+            Optional<SpaceUse> exclusive =
+                    id.isPresent() ? spaces.useForGuest(id.getAsLong(), GuestOpening.claim(request)) : Optional.empty();
             SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
                     Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
             Guest guest = opening.open(use, created.isPresent(), request, socket);

@@ -142,6 +142,7 @@ final class SpaceCreation {
         request.nodes().ifPresent(nodes -> text.append(" --nodes ").append(String.join(",", nodes)));
         request.replicas().ifPresent(copies -> text.append(" --replicas ").append(copies));
         request.thin().ifPresent(_ -> text.append(" --thin"));
+        request.coherent().ifPresent(_ -> text.append(" --coherent"));
         request.keyId().ifPresent(key -> text.append(" --key-id ").append(key));
         return text.toString();
     }

@@ -2,6 +2,7 @@ package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -23,6 +24,9 @@ final class AttachedSpace {
     private final LongSupplier clock;
     private final int since;
     private volatile Known known;
+    /** Id of a member's attachment, by which its homes know it. */
+    private volatile long attachment;
+
     private volatile Optional<PresenceMap> presenceMap = Optional.empty();
     private volatile Optional<String> revoked = Optional.empty();
     /** When room was refused last, by the clock; empty if the last request was granted. */
@@ -82,6 +86,29 @@ final class AttachedSpace {
 
     long id() {
         return map().id();
+    }
+
+    /** The id of this attachment; 0 if it is that of an earlier process. */
+    long attachment() {
+        return attachment;
+    }
+
+    /** This agent is attached by the attachment with an id. */
+    void attachedBy(long made) {
+        attachment = made;
+    }
+
+    /** How this agent is attached. A space that a guest has torn stays so until it is detached. */
+    AttachMode mode() {
+        if (extents().space().isCoherent()) {
+            return AttachMode.MEMBER;
+        }
+        return isExclusive() || tornByUse().isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+    }
+
+    /** Whether homes know this member by an attachment, so that they have its pages. */
+    boolean isMemberBy(long listed) {
+        return mode() != AttachMode.MEMBER || listed == attachment;
     }
 
     String name() {

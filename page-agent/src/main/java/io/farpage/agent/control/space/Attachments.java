@@ -36,6 +36,9 @@ final class Attachments {
     /** The type of the problem with which the coordinator answers that another node is attached exclusively. */
     private static final String ATTACHED = "attached";
 
+    /** The type of the problem with which the coordinator answers that a space has members. */
+    private static final String COHERENT = "coherent";
+
     private static final int GATES = 64;
 
     private final SpaceRequests requests;
@@ -94,11 +97,37 @@ final class Attachments {
      * @throws SpaceInUseException if it is in use on this node
      */
     Optional<AttachedSpace> enterExclusively(long id, Claim claim) throws CoordinatorException {
+        return enter(id, claim, () -> attach(id, AttachMode.EXCLUSIVE, claim));
+    }
+
+    /**
+     * As {@link #enterExclusively}; of a coherent space the only use on this node, which is a member of it beside
+     * others.
+     */
+    Optional<AttachedSpace> enterForGuest(long id, Claim claim) throws CoordinatorException {
+        return enter(id, claim, () -> {
+            try {
+                return attach(id, AttachMode.EXCLUSIVE, claim);
+            } catch (CoordinatorRefusedException e) {
+                if (!e.problem().is(COHERENT)) {
+                    throw e;
+                }
+                return attach(id, AttachMode.MEMBER, claim);
+            }
+        });
+    }
+
+    /** Attaches to a space that this node is not attached to. */
+    private interface Attaching {
+        Optional<AttachedSpace> attach() throws CoordinatorException;
+    }
+
+    private Optional<AttachedSpace> enter(long id, Claim claim, Attaching fresh) throws CoordinatorException {
         synchronized (gate(id)) {
             Optional<AttachedSpace> known = known(id);
             return known.isPresent()
                     ? upgrade(known.get(), claim)
-                    : attach(id, AttachMode.EXCLUSIVE, claim).map(this::putExclusively);
+                    : fresh.attach().map(this::putExclusively);
         }
     }
 
@@ -178,6 +207,7 @@ final class Attachments {
             NewAttachment made = requests.attachAndRead(id, mode, claim);
             Optional<SpaceExtents> extents = made.extents().isPresent() ? made.extents() : requests.extents(id);
             space = extents.map(now -> attachedTo(now, made.presence()));
+            space.ifPresent(now -> now.attachedBy(made.id()));
             return space;
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
@@ -236,8 +266,10 @@ final class Attachments {
                 if (!space.isExclusive() && space.writes()) {
                     requests.attachToWrite(space.id());
                 } else {
-                    Attachment now = requests.attach(
-                            space.id(), space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED, Claim.PLAIN);
+                    Attachment now = requests.attach(space.id(), space.mode(), Claim.PLAIN);
+                    if (!space.isMemberBy(now.id())) {
+                        revokeForgotten(space);
+                    }
                     // Another node may have written while the coordinator did not know of this attachment.
                     space.presence(
                             space.presence().filter(mark -> now.presence().equals(Optional.of(mark))));
@@ -256,6 +288,17 @@ final class Attachments {
                     throw e;
                 }
             }
+        }
+    }
+
+    /** Ends the use of a member that its homes no longer know: they have given its pages to other members. */
+    void revokeForgotten(AttachedSpace space) {
+        if (space.revoke("the coordinator has lost its attachment, and homes no longer count it as a member")) {
+            log.error(
+                    "the coordinator has lost attachment {} of this member of space {} (id {}), and with it the homes",
+                    space.attachment(),
+                    space.name(),
+                    space.id());
         }
     }
 

@@ -31,7 +31,8 @@ class SpaceRequests {
             Feature.PRESENCE.word(),
             Feature.CLONES.word(),
             Feature.THIN.word(),
-            Feature.CLONE_PAGES.word());
+            Feature.CLONE_PAGES.word(),
+            Feature.COHERENT.word());
 
     private final CoordinatorClient coordinator;
     private final String node;

@@ -214,6 +214,11 @@ public final class SpaceUse implements AutoCloseable {
         space.loaded();
     }
 
+    /** Id of this agent's attachment, by which the homes of a coherent space know it. */
+    public long attachment() {
+        return space.attachment();
+    }
+
     /** The space as the coordinator described it when this agent attached to it, or since. */
     public Space space() {
         return space.extents().space();

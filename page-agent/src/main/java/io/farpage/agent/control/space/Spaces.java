@@ -4,7 +4,6 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
-import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
@@ -227,6 +226,15 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
+     * As {@link #useExclusively}. If the space is coherent, this node uses it as a member beside others, and has no
+     * other use of it; what is said of an exclusive use holds for this one.
+     */
+    public Optional<SpaceUse> useForGuest(long id, Claim claim) throws CoordinatorException {
+        Optional<AttachedSpace> entered = attachments.enterForGuest(id, claim);
+        return entered.isPresent() ? begun(entered.get()) : Optional.empty();
+    }
+
+    /**
      * Continues the exclusive use that an earlier process of this node has left.
      *
      * @param earlier its incarnation
@@ -267,10 +275,7 @@ public final class Spaces implements AutoCloseable {
         List<NodeReport.Held> held = new ArrayList<>();
         for (AttachedSpace space : attachments.all()) {
             known.add(space.extents());
-            Optional<String> torn = space.tornByUse();
-            // A space that an exclusive use has torn stays attached exclusively until it is detached.
-            AttachMode mode = space.isExclusive() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-            held.add(new NodeReport.Held(space.id(), mode, torn, space.isUnused()));
+            held.add(new NodeReport.Held(space.id(), space.mode(), space.tornByUse(), space.isUnused()));
         }
         return new Held(known, held);
     }
@@ -412,6 +417,8 @@ public final class Spaces implements AutoCloseable {
             space.revoke(AttachedSpace.DELETED);
         } else if (listed.get().cutOff()) {
             attachments.revokeTakenOver(space);
+        } else if (!space.isMemberBy(listed.get().attachment().id())) {
+            attachments.revokeForgotten(space);
         }
     }
 

@@ -248,6 +248,23 @@ final class FollowedSpacesTest {
         return new SpaceExtents(space, revision, List.of(extent));
     }
 
+    private static Attached.Held member(long id, long attachment) {
+        return new Attached.Held(new Attachment(id, "a", SELF, AttachMode.MEMBER, attachment), false, Optional.empty());
+    }
+
+    /** A rebuilt coordinator has given the node another attachment, so the homes have given its pages away. */
+    @Test
+    void shouldRevokeAMemberWhoseAttachmentIsAnotherOne() throws Exception {
+        SpaceExtents plain = space(3, 1, 0);
+        known.put(3L, new SpaceExtents(plain.space().withReplicas(1).withCoherent(), 1, plain.extents()));
+        SpaceUse use = spaces.useForGuest(3, Claim.PLAIN).orElseThrow();
+        step(document(2, member(3, use.attachment())));
+        assertFalse(use.isRevoked());
+        step(document(3, member(3, use.attachment() + 1)));
+        assertTrue(use.revocation().orElse("").contains("lost its attachment"), () -> "" + use.revocation());
+        use.close();
+    }
+
     private static Attached.Held held(long id, boolean cutOff, SpaceExtents... extents) {
         Attachment attachment = new Attachment(id, "a", SELF, AttachMode.EXCLUSIVE, 1);
         return new Attached.Held(attachment, cutOff, Stream.of(extents).findFirst());

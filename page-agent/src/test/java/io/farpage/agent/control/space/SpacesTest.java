@@ -2,10 +2,14 @@ package io.farpage.agent.control.space;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -110,6 +114,53 @@ class SpacesTest {
         assertFalse(spaces.held().attachments().getFirst().ends(), "the guest runs");
         guest.close();
         assertTrue(spaces.held().attachments().getFirst().ends());
+    }
+
+    private long coherentSpace() throws CoordinatorException {
+        SpaceRequest request = new SpaceRequest("shared", BYTES, OptionalInt.of(4096), Optional.of(List.of("a")));
+        long id = coordinator.client().createSpace(request.asCoherent()).id();
+        long revision = coordinator.client().hosted("a").revision();
+        coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision, List.of(), List.of()));
+        return id;
+    }
+
+    @Test
+    void shouldUseACoherentSpaceForAGuestAsAMember() throws Exception {
+        Incarnation other = new Incarnation(8);
+        coordinator.register("b", other, 0);
+        long shared = coherentSpace();
+        try (Spaces ofB = new Spaces(new SpaceRequests(coordinator.client(), "b", other), () -> now, Runnable::run);
+                SpaceUse first = spaces.useForGuest(shared, Claim.PLAIN).orElseThrow();
+                SpaceUse second = ofB.useForGuest(shared, Claim.PLAIN).orElseThrow()) {
+            List<Attachment> members = coordinator.client().attachments(Long.toString(shared));
+            assertEquals(
+                    List.of(AttachMode.MEMBER, AttachMode.MEMBER),
+                    members.stream().map(Attachment::mode).toList());
+            assertEquals(
+                    List.of(first.attachment(), second.attachment()),
+                    members.stream().map(Attachment::id).toList());
+            assertEquals(
+                    AttachMode.MEMBER, spaces.held().attachments().getFirst().mode());
+            assertThrows(SpaceInUseException.class, () -> spaces.useForGuest(shared, Claim.PLAIN));
+            assertThrows(SpaceInUseException.class, () -> spaces.use(shared));
+            second.close();
+            ofB.step();
+            assertEquals(
+                    1, coordinator.client().attachments(Long.toString(shared)).size());
+            assertEquals(
+                    Optional.empty(),
+                    coordinator.client().space("shared").orElseThrow().torn());
+        }
+    }
+
+    @Test
+    void shouldRefuseOtherUsesOfACoherentSpace() throws Exception {
+        long shared = coherentSpace();
+        for (CoordinatorRefusedException refused : List.of(
+                assertThrows(CoordinatorRefusedException.class, () -> spaces.useExclusively(shared, Claim.PLAIN)),
+                assertThrows(CoordinatorRefusedException.class, () -> spaces.use(shared)))) {
+            assertTrue(refused.problem().is("coherent"), refused::getMessage);
+        }
     }
 
     private SpaceUse use() throws CoordinatorException {

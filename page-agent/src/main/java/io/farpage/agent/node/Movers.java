@@ -95,6 +95,7 @@ final class Movers {
                 presence,
                 shards.loops(),
                 links::link,
+                Optional.empty(),
                 AgentOptions.guests(config, base.keeping().guests(self.id(), self.incarnation()))));
         guests.onChange(base.audit());
         figures = open.add(new FigureReports(self, guests));

@@ -335,7 +335,9 @@ final class Guest {
                 try {
                     PagerEnd end = served.await(PROBE_INTERVAL);
                     // Memory without a file is never written home: the homes have what they had.
-                    presence = end.saved() || !served.isEvictable() ? served.presence() : null;
+                    presence = end.saved() || !served.isEvictable()
+                            ? served.presence().orElse(null)
+                            : null;
                     return end;
                 } catch (TimeoutException e) {
                     served.probe();

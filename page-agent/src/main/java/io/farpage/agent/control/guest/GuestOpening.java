@@ -8,12 +8,15 @@ import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.coherence.CoherentMembers;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -25,20 +28,36 @@ final class GuestOpening {
 
     private final Spaces spaces;
     private final PagerHosts hosts;
+    private final Optional<Membership> membership;
     private final GuestOptions options;
     private final SpacePresence presence;
     private final Guest.Listener listener;
 
     /**
+     * What makes the guests of coherent spaces members.
+     *
+     * @param node id of this one
+     * @param incarnation of this node
+     */
+    record Membership(CoherentMembers members, String node, Incarnation incarnation) {}
+
+    /**
      * Opens nothing yet.
      *
+     * @param membership empty if this agent serves no coherent spaces
      * @param presence of pages that earlier guests have left
      * @param listener of every guest
      */
     GuestOpening(
-            Spaces spaces, PagerHosts hosts, GuestOptions options, SpacePresence presence, Guest.Listener listener) {
+            Spaces spaces,
+            PagerHosts hosts,
+            Optional<Membership> membership,
+            GuestOptions options,
+            SpacePresence presence,
+            Guest.Listener listener) {
         this.spaces = spaces;
         this.hosts = hosts;
+        this.membership = membership;
         this.options = options;
         this.presence = presence;
         this.listener = listener;
@@ -86,6 +105,11 @@ final class GuestOpening {
                     use.space().encryption().isPresent(),
                     Runtime.getRuntime().maxMemory());
             seal = seal(use.space(), request);
+            if (use.space().isCoherent()) {
+                Guest member = member(use, request, socket);
+                done = true;
+                return member;
+            }
             int pages = (int) use.map().pages();
             HandoffAdmission admission = new HandoffAdmission(
                     use,
@@ -109,6 +133,17 @@ final class GuestOpening {
                 spaces.detachWhenUnused(use.map().id());
             }
         }
+    }
+
+    /** A member is never parked: its homes may ask for its pages at any moment. */
+    private Guest member(SpaceUse use, GuestRequest request, HandoffSocket socket) throws GuestException {
+        Membership of = membership.orElseThrow(() -> new GuestException(
+                Obstacle.CONFLICT,
+                "space '%s' (id %d) is coherent, and this agent serves no coherent spaces; use another space"
+                        .formatted(use.map().name(), use.map().id())));
+        MemberAdmission admission = new MemberAdmission(
+                use, of.node(), of.incarnation(), options(request, use.map().pageSize()), of.members(), hosts);
+        return new Guest(use, socket, admission, listener, Duration.ZERO, System::nanoTime);
     }
 
     private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {

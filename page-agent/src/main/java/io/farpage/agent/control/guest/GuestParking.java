@@ -67,6 +67,12 @@ final class GuestParking {
                     Obstacle.CONFLICT,
                     "space '%s' has no guest whose VMM runs; wait until it has attached".formatted(guest.space()));
         }
+        if (guest.use().space().isCoherent()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' is coherent, and its guests are not parked; lower the limit instead: page-agent resize"
+                            .formatted(guest.space()));
+        }
         GuestStatus now = guest.status();
         PagerStatus where = now.where();
         if (!now.evictable()) {

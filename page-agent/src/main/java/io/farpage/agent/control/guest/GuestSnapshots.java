@@ -33,6 +33,12 @@ final class GuestSnapshots {
      * @throws GuestException if that is not possible
      */
     SnapshotStatus make(Guest guest, String name) throws CoordinatorException, GuestException {
+        if (guest.use().space().isCoherent()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' is coherent, and no snapshot is made of it while other members may write to it"
+                            .formatted(guest.space()));
+        }
         if (spaces.find(name).isPresent()) {
             throw new GuestException(
                     Obstacle.CONFLICT, "there is a space named '%s'; give the snapshot another name".formatted(name));

@@ -8,6 +8,7 @@ import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.control.trace.TracedPager;
+import io.farpage.agent.data.coherence.CoherentMembers;
 import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.shard.PeerLink;
@@ -64,6 +65,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
      * @param presence of the pages of spaces
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
+     * @param members makes guests of coherent spaces members; empty if this agent serves no such spaces
      */
     public Guests(
             LocalNode node,
@@ -71,6 +73,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
             SpacePresence presence,
             List<ShardLoop> shards,
             ShardLinks links,
+            Optional<CoherentMembers> members,
             GuestOptions options) {
         this.coordinator = node.coordinator();
         creation = new SpaceCreation(node, options.seals());
@@ -82,7 +85,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
         }
         hosts = new PagerHosts(each, options.pins());
         events = new GuestEvents(coordinator, spaces, presence);
-        opening = new GuestOpening(spaces, hosts, options, presence, events);
+        opening = new GuestOpening(
+                spaces,
+                hosts,
+                members.map(made -> new GuestOpening.Membership(made, node.id(), node.incarnation())),
+                options,
+                presence,
+                events);
         snapshots = new GuestSnapshots(spaces, presence, System::nanoTime);
         adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }

@@ -9,6 +9,7 @@ import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
@@ -134,6 +135,24 @@ final class PagerHost {
     /** Adds a pager to the shard, whose thread alone uses it from now on. */
     void start(Pager pager) {
         shard.submit(new ShardCommand.AddCycle(pager));
+    }
+
+    /** Adds a source of another kind, which the shard's thread alone uses from now on. */
+    void add(DutyCycle source) {
+        shard.submit(new ShardCommand.AddCycle(source));
+    }
+
+    /** Runs a task on the shard's thread. */
+    void run(Runnable task) {
+        shard.submit(new ShardCommand.Run(task));
+    }
+
+    /** Removes a source of another kind. Completes when the shard uses it no more, on the shard's thread. */
+    CompletableFuture<Void> removeCycle(DutyCycle source) {
+        CompletableFuture<Void> removed = new CompletableFuture<>();
+        shard.submit(new ShardCommand.RemoveCycle(source));
+        shard.submit(new ShardCommand.Run(() -> removed.complete(null)));
+        return removed;
     }
 
     /** Makes the pager probe whether its VMM's address space still exists. */

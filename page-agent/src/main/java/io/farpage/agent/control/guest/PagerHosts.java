@@ -64,15 +64,24 @@ final class PagerHosts {
         for (int i = 1; i < pagers.length; i++) {
             fewest = pagers[i] < pagers[fewest] ? i : fewest;
         }
-        if (pagers[fewest] == MAX || taken == maxOfHeap) {
+        return reserve(fewest);
+    }
+
+    /** Reserves a place on shard 0, which has the messages of coherent spaces; empty if it is full. */
+    synchronized Optional<PagerHost> reserveFirst() {
+        return reserve(0);
+    }
+
+    private Optional<PagerHost> reserve(int shard) {
+        if (pagers[shard] == MAX || taken == maxOfHeap) {
             return Optional.empty();
         }
         taken++;
-        pagers[fewest]++;
-        return Optional.of(hosts.get(fewest));
+        pagers[shard]++;
+        return Optional.of(hosts.get(shard));
     }
 
-    /** Frees a place that {@link #reserve} has taken. */
+    /** Frees a place that was reserved. */
     synchronized void release(PagerHost host) {
         pagers[host.number()]--;
         taken--;

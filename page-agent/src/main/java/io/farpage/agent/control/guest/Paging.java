@@ -44,8 +44,10 @@ interface Paging {
     /**
      * Which pages of the space the homes have. Call it when all pagers have ended and have written the guest's memory
      * home, and before {@link #close}.
+     *
+     * @return empty if the homes of the space know that themselves
      */
-    PresenceMap presence();
+    Optional<PresenceMap> presence();
 
     /** Makes all pagers probe whether their VMM's address space still exists. */
     void probe() throws InterruptedException;

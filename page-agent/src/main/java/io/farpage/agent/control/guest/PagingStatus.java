@@ -3,9 +3,13 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.latency.LatencyTotals;
 import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.pager.memory.PagerCounters;
+import io.farpage.agent.data.pager.page.PageCensus;
+import io.farpage.agent.data.pager.page.PageCensus.Where;
+import io.farpage.coordinator.model.PageMap;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -26,8 +30,16 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
     static PagingStatus of(List<SlicePager> pagers, int cap, long ceiling) {
         return new PagingStatus(
                 where(pagers, cap, ceiling),
-                faults(pagers),
+                faults(
+                        pagers.stream().map(one -> one.pager().counters()).toList(),
+                        pagers.stream().map(SlicePager::latencies).toList()),
                 pagers.stream().map(SlicePager::status).toList());
+    }
+
+    /** The status of memory that one source serves. */
+    static PagingStatus of(
+            PagerStatus where, PagerCounters counters, SlicePager.Latencies latencies, GuestStatus.Part part) {
+        return new PagingStatus(where, faults(List.of(counters), List.of(latencies)), List.of(part));
     }
 
     /** Where the pages are; see {@link #of}. */
@@ -55,12 +67,10 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 all.stream().mapToInt(PagerStatus::children).max().orElse(0));
     }
 
-    private static GuestStatus.Faults faults(List<SlicePager> pagers) {
-        List<PagerCounters> all =
-                pagers.stream().map(one -> one.pager().counters()).toList();
-        Histogram fault = latency(pagers, SlicePager.Latencies::fault);
-        Histogram fetch = latency(pagers, SlicePager.Latencies::fetch);
-        Histogram install = latency(pagers, SlicePager.Latencies::install);
+    private static GuestStatus.Faults faults(List<PagerCounters> all, List<SlicePager.Latencies> latencies) {
+        Histogram fault = latency(latencies, SlicePager.Latencies::fault);
+        Histogram fetch = latency(latencies, SlicePager.Latencies::fetch);
+        Histogram install = latency(latencies, SlicePager.Latencies::install);
         return new GuestStatus.Faults(
                 sum(all, PagerCounters::faults),
                 sum(all, counters -> counters.fetched().get()),
@@ -87,30 +97,55 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
 
     /** The latencies of all pagers together. */
     static GuestLatencies latencies(String space, List<SlicePager> pagers) {
+        return allLatencies(space, pagers.stream().map(SlicePager::latencies).toList());
+    }
+
+    /** As {@link #latencies}. */
+    static GuestLatencies allLatencies(String space, List<SlicePager.Latencies> all) {
         return new GuestLatencies(
                 space,
-                latency(pagers, SlicePager.Latencies::fault),
-                latency(pagers, SlicePager.Latencies::fetch),
-                latency(pagers, SlicePager.Latencies::install));
+                latency(all, SlicePager.Latencies::fault),
+                latency(all, SlicePager.Latencies::fetch),
+                latency(all, SlicePager.Latencies::install));
     }
 
     /** The latencies of all pagers together since the last call, for one caller. */
     static GuestSample.Faults recent(long faults, List<SlicePager> pagers) {
+        return recentFaults(faults, pagers.stream().map(SlicePager::latencies).toList());
+    }
+
+    /** As {@link #recent}. */
+    static GuestSample.Faults recentFaults(long faults, List<SlicePager.Latencies> all) {
         Histogram fault = new Histogram(3);
         Histogram fetch = new Histogram(3);
-        for (SlicePager one : pagers) {
-            fault.add(one.latencies().fault().recent());
-            fetch.add(one.latencies().fetch().recent());
+        for (SlicePager.Latencies one : all) {
+            fault.add(one.fault().recent());
+            fetch.add(one.fetch().recent());
         }
         return new GuestSample.Faults(faults, fault, fetch);
     }
 
-    private static Histogram latency(List<SlicePager> pagers, Function<SlicePager.Latencies, LatencyTotals> which) {
-        Histogram all = which.apply(pagers.getFirst().latencies()).sample();
-        pagers.stream()
-                .skip(1)
-                .forEach(one -> all.add(which.apply(one.latencies()).sample()));
+    private static Histogram latency(
+            List<SlicePager.Latencies> latencies, Function<SlicePager.Latencies, LatencyTotals> which) {
+        Histogram all = which.apply(latencies.getFirst()).sample();
+        latencies.stream().skip(1).forEach(one -> all.add(which.apply(one).sample()));
         return all;
+    }
+
+    /** Where the pages are, over the address space. */
+    static PageMap map(PageCensus census) {
+        return new PageMap(
+                percents(census, Where.RESIDENT),
+                percents(census, Where.DIRTY),
+                percents(census, Where.REMOTE),
+                percents(census, Where.ZERO),
+                percents(census, Where.LOST));
+    }
+
+    private static List<Integer> percents(PageCensus census, Where where) {
+        return IntStream.range(0, census.parts())
+                .mapToObj(part -> census.percent(where, part))
+                .toList();
     }
 
     private static <T> long sum(List<T> all, ToLongFunction<T> what) {

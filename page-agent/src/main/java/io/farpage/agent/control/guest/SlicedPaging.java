@@ -13,7 +13,6 @@ import io.farpage.agent.data.pager.memory.Heat;
 import io.farpage.agent.data.pager.memory.PagedGuest;
 import io.farpage.agent.data.pager.memory.Pins;
 import io.farpage.agent.data.pager.page.PageCensus;
-import io.farpage.agent.data.pager.page.PageCensus.Where;
 import io.farpage.agent.data.pager.page.PageTableException;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
@@ -36,7 +35,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -262,10 +260,10 @@ final class SlicedPaging implements Paging {
     }
 
     @Override
-    public PresenceMap presence() {
+    public Optional<PresenceMap> presence() {
         PresenceMap map = described();
         pagers.forEach(one -> one.pager().describe(map, one.slice().firstPage()));
-        return sizes.ofSpace(map);
+        return Optional.of(sizes.ofSpace(map));
     }
 
     /** What the homes have beside the guest's memory. */
@@ -455,18 +453,7 @@ final class SlicedPaging implements Paging {
         PageCensus census = new PageCensus(
                 pagers.stream().mapToLong(one -> one.slice().pages()).sum());
         pagers.forEach(one -> one.count(census));
-        return new PageMap(
-                percents(census, Where.RESIDENT),
-                percents(census, Where.DIRTY),
-                percents(census, Where.REMOTE),
-                percents(census, Where.ZERO),
-                percents(census, Where.LOST));
-    }
-
-    private static List<Integer> percents(PageCensus census, Where where) {
-        return IntStream.range(0, census.parts())
-                .mapToObj(part -> census.percent(where, part))
-                .toList();
+        return PagingStatus.map(census);
     }
 
     @Override

@@ -152,6 +152,7 @@ final class AdoptionsTest {
                 new SpacePresence(pages),
                 List.of(loop),
                 this::link,
+                Optional.empty(),
                 new GuestOptions(
                         4,
                         DEADLINE,

@@ -97,6 +97,7 @@ final class AttachedGuestsTest {
                 new SpacePresence(pages),
                 List.of(loop),
                 (peer, _) -> new PeerLink(peer),
+                Optional.empty(),
                 new GuestOptions(
                         4,
                         DEADLINE,

@@ -683,9 +683,9 @@ final class GuestTest {
         }
 
         @Override
-        public PresenceMap presence() {
+        public Optional<PresenceMap> presence() {
             events.add("presence asked for");
-            return PresenceMap.unknown(1);
+            return Optional.of(PresenceMap.unknown(1));
         }
 
         @Override

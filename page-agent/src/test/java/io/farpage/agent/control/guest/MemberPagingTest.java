@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.nio.file.ExtendedOpenOption;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.TestCoordinator;
@@ -51,11 +50,9 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -63,7 +60,6 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -78,6 +74,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class MemberPagingTest {
     private static final Incarnation SELF = new Incarnation(7);
+    private static final int O_DIRECT = System.getProperty("os.arch", "").equals("aarch64") ? 0x10000 : 0x4000;
     private static final int PAGE = 4096;
     private static final int PAGES = 512;
     private static final long BASE = 1L << 40;
@@ -279,7 +276,8 @@ final class MemberPagingTest {
     private RecordedMember serve() throws Exception {
         attach(Optional.of(this::make));
         handOff("[" + region((long) PAGES * PAGE, PAGE) + "]", List.of(userfaultfd(), file()));
-        RecordedMember member = made.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        Deadlines.await("the handoff", Deadlines.SHORT).until(made::isDone);
+        RecordedMember member = made.join();
         Deadlines.await("a duty cycle of the member", Deadlines.SHORT).until(member.served::isDone);
         return member;
     }
@@ -363,17 +361,11 @@ final class MemberPagingTest {
     @Test
     void shouldEndTheMemberWhenTheVmmMayPinItsMemory() throws Exception {
         RecordedMember member = serve();
-        try (FileChannel direct = FileChannel.open(
-                directory.resolve("disk"),
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.READ,
-                ExtendedOpenOption.DIRECT)) {
-            Deadlines.await("the end of the member", Deadlines.SHORT).until(member.failed::isDone);
-            assertTrue(direct.isOpen());
-        } catch (UnsupportedOperationException | FileSystemException e) {
-            Assumptions.abort("the file system has no O_DIRECT: " + e);
-        }
+        Path disk = Files.write(directory.resolve("disk"), new byte[PAGE]);
+        int direct = FileIo.open(errno, disk.toString(), O_DIRECT);
+        Assumptions.assumeTrue(direct >= 0, () -> "no O_DIRECT in " + directory);
+        vmms.add(direct);
+        Deadlines.await("the end of the member", Deadlines.SHORT).until(member.failed::isDone);
         assertTrue(member.failed.join().contains("cannot be that of a coherent space"), member.failed::join);
         Deadlines.await("the detachment", Deadlines.SHORT)
                 .until(() -> attachments().isEmpty());

@@ -130,8 +130,8 @@ class SpacesTest {
         coordinator.register("b", other, 0);
         long shared = coherentSpace();
         try (Spaces ofB = new Spaces(new SpaceRequests(coordinator.client(), "b", other), () -> now, Runnable::run);
-                SpaceUse first = spaces.useForGuest(shared, Claim.PLAIN).orElseThrow();
-                SpaceUse second = ofB.useForGuest(shared, Claim.PLAIN).orElseThrow()) {
+                SpaceUse first = spaces.useForGuest(shared, Claim.PLAIN).orElseThrow()) {
+            SpaceUse second = ofB.useForGuest(shared, Claim.PLAIN).orElseThrow();
             List<Attachment> members = coordinator.client().attachments(Long.toString(shared));
             assertEquals(
                     List.of(AttachMode.MEMBER, AttachMode.MEMBER),

@@ -129,7 +129,7 @@ class SpacesModelTest {
             with.spaces.delete(space.name(), force);
         } catch (ProblemException e) {
             assertTrue(!force && e.problem("").is("attached"), e.getMessage());
-            assertTrue(attachments().of(space.name()).stream().anyMatch(a -> a.mode() == AttachMode.EXCLUSIVE));
+            assertTrue(attachments().of(space.name()).stream().anyMatch(a -> a.mode().hasGuest()));
         }
     }
 
@@ -140,7 +140,7 @@ class SpacesModelTest {
         }
         Space space = all.get(random.nextInt(all.size()));
         int node = random.nextInt(NODES);
-        AttachMode mode = random.nextBoolean() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+        AttachMode mode = mode(space, random);
         boolean force = random.nextInt(3) == 0;
         AttachRequest request = new AttachRequest(
                 new Incarnation(incarnations[node]), mode, Optional.of(force), Optional.of(Feature.words()));
@@ -151,11 +151,22 @@ class SpacesModelTest {
             return;
         }
         assertFalse(space.deleting());
+        assertEquals(space.isCoherent(), mode == AttachMode.MEMBER, "only members attach a coherent space");
         writers.attached(
                 writer(space.id(), node),
                 mode,
                 force,
                 with.spaces.extents(space.name()).extents());
+    }
+
+    private static AttachMode mode(Space space, Random random) {
+        if (random.nextInt(8) == 0) {
+            return AttachMode.values()[random.nextInt(AttachMode.values().length)];
+        }
+        if (space.isCoherent()) {
+            return AttachMode.MEMBER;
+        }
+        return random.nextBoolean() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
     }
 
     private WritersModel.Writer writer(long space, int node) {
@@ -247,7 +258,8 @@ class SpacesModelTest {
         }
         String name = "s" + nextName++;
         long room = roomFor(pageSize, homes);
-        SpaceRequest request = new SpaceRequest(name, pages * pageSize, OptionalInt.of(pageSize), homes);
+        SpaceRequest plain = new SpaceRequest(name, pages * pageSize, OptionalInt.of(pageSize), homes);
+        SpaceRequest request = pageSize == PAGE && random.nextInt(3) == 0 ? plain.asCoherent() : plain;
         if (room < pages) {
             ProblemException refused = assertThrows(ProblemException.class, () -> with.spaces.create(request));
             assertEquals(507, refused.problem("").status());

@@ -32,7 +32,7 @@ final class WritersModel {
     /** A node was attached to a space. */
     void attached(Writer writer, AttachMode mode, boolean force, List<Extent> extents) {
         boolean wasAlone = modes.get(writer) == AttachMode.EXCLUSIVE;
-        if (mode == AttachMode.EXCLUSIVE && !wasAlone) {
+        if (mode.hasGuest() && !hasGuest(writer)) {
             assertTrue(force || !isTorn(writer.space()), writer + " attached to a torn space");
             torn.put(writer.space(), false);
         }
@@ -46,10 +46,15 @@ final class WritersModel {
 
     /** A node reported that it has no operation under way in a space. */
     void detached(Writer writer, boolean saved) {
-        if (modes.get(writer) == AttachMode.EXCLUSIVE && !saved) {
+        if (hasGuest(writer) && !saved) {
             torn.put(writer.space(), true);
         }
         forget(writer);
+    }
+
+    private boolean hasGuest(Writer writer) {
+        AttachMode mode = modes.get(writer);
+        return mode != null && mode.hasGuest();
     }
 
     private void forget(Writer writer) {
@@ -60,7 +65,7 @@ final class WritersModel {
     /** The incarnation of a node ended without detaching. It may write on until its homes have cut it off. */
     void ended(String node, long incarnation) {
         modes.forEach((writer, mode) -> {
-            if (writer.node().equals(node) && writer.incarnation() == incarnation && mode == AttachMode.EXCLUSIVE) {
+            if (writer.node().equals(node) && writer.incarnation() == incarnation && mode.hasGuest()) {
                 torn.put(writer.space(), true);
             }
         });
@@ -94,7 +99,10 @@ final class WritersModel {
         return spaces;
     }
 
-    /** At most one can write, if one that can has the space exclusively. */
+    /**
+     * At most one can write, if one that can has the space exclusively. Members write beside each other, one incarnation
+     * of each node.
+     */
     void checkAlone(long space) {
         List<Writer> able = reach.entrySet().stream()
                 .filter(entry ->
@@ -103,6 +111,11 @@ final class WritersModel {
                 .toList();
         if (able.stream().anyMatch(writer -> modes.get(writer) == AttachMode.EXCLUSIVE)) {
             assertEquals(1, able.size(), "writers: " + able);
+        }
+        if (able.stream().anyMatch(writer -> modes.get(writer) == AttachMode.MEMBER)) {
+            assertTrue(able.stream().allMatch(writer -> modes.get(writer) == AttachMode.MEMBER), "writers: " + able);
+            assertEquals(
+                    able.size(), able.stream().map(Writer::node).distinct().count(), "members: " + able);
         }
     }
 }

@@ -129,7 +129,8 @@ class SpacesModelTest {
             with.spaces.delete(space.name(), force);
         } catch (ProblemException e) {
             assertTrue(!force && e.problem("").is("attached"), e.getMessage());
-            assertTrue(attachments().of(space.name()).stream().anyMatch(a -> a.mode().hasGuest()));
+            assertTrue(attachments().of(space.name()).stream()
+                    .anyMatch(a -> a.mode().hasGuest()));
         }
     }
 

@@ -114,8 +114,7 @@ final class WritersModel {
         }
         if (able.stream().anyMatch(writer -> modes.get(writer) == AttachMode.MEMBER)) {
             assertTrue(able.stream().allMatch(writer -> modes.get(writer) == AttachMode.MEMBER), "writers: " + able);
-            assertEquals(
-                    able.size(), able.stream().map(Writer::node).distinct().count(), "members: " + able);
+            assertEquals(able.size(), able.stream().map(Writer::node).distinct().count(), "members: " + able);
         }
     }
 }

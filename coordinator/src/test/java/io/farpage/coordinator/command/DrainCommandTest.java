@@ -64,6 +64,24 @@ class DrainCommandTest {
     }
 
     @Test
+    void shouldCreateACoherentSpaceAndNameWhatItCannotBe() throws Exception {
+        running.client.register("a", Fixture.node(1, 1 << 20));
+        String url = running.coordinator.url().toString();
+        String[] create = {"space", "create", "vm", "--coordinator", url, "--size", "8KiB", "--coherent"};
+        Commands.Outcome made = Commands.run(create);
+        assertEquals(0, made.code(), made.err());
+        assertTrue(made.out().contains("coherent: up to 16 nodes use it at once"), made.out());
+        String[] shown = {"space", "show", "vm", "--coordinator", url};
+        assertTrue(Commands.run(shown).out().contains("coherent: "));
+        String[] thin = {"space", "create", "thin", "--coordinator", url, "--size", "8KiB", "--coherent", "--thin"};
+        Commands.Outcome refused = Commands.run(thin);
+        assertEquals(1, refused.code(), refused.err());
+        assertTrue(refused.err().contains("thin: true, but a coherent space cannot be thin"), refused.err());
+        running.client.drain("a");
+        assertTrue(running.client.drained("a").reasons().getFirst().contains("its pages do not move"));
+    }
+
+    @Test
     void shouldWaitForTheHomesOfASpaceAndSayWhyTheyAreMissing() throws Exception {
         running.client.register("a", Fixture.node(1, 1 << 20));
         running.client.createSpace(new SpaceRequest("vm", 4096, OptionalInt.empty(), Optional.of(List.of("a"))));

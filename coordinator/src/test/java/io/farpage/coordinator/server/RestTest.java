@@ -25,6 +25,7 @@ import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
@@ -107,6 +108,28 @@ class RestTest {
         CoordinatorRefusedException refused = assertThrows(CoordinatorRefusedException.class, call::run);
         assertEquals(status, refused.problem().status(), refused.getMessage());
         assertTrue(refused.problem().is(word), refused.getMessage());
+    }
+
+    @Test
+    void shouldAttachSeveralNodesToACoherentSpace() throws CoordinatorException {
+        Space made = client().createSpace(SpaceRequest.of("shared", 8192).asCoherent());
+        assertTrue(made.isCoherent());
+        Attachment first = client().attach("shared", "a", new AttachRequest(new Incarnation(1), AttachMode.MEMBER));
+        Attachment second = client().attach("shared", "b", new AttachRequest(new Incarnation(2), AttachMode.MEMBER));
+        assertRefused(
+                409,
+                "coherent",
+                () -> client().attach("shared", "b", new AttachRequest(new Incarnation(2), AttachMode.SHARED)));
+        assertRefused(409, "coherent", () -> client().makeSnapshot("shared"));
+        restart();
+        assertEquals(List.of(first, second), client().attachments("shared"));
+        assertTrue(client().space("shared").orElseThrow().isCoherent(), "the store has it");
+        assertEquals(
+                List.of(HostedAttachment.of(first, 0), HostedAttachment.of(second, 0)),
+                client().hosted("a").attachments());
+        client().detach("shared", "b", new Incarnation(2), Detachment.PLAIN);
+        assertEquals(List.of(first), client().attachments("shared"));
+        assertEquals(Optional.empty(), client().space("shared").orElseThrow().torn());
     }
 
     @Test

@@ -82,18 +82,18 @@ public record SpaceRequest(
         }
         coherent = coherent.filter(Boolean::booleanValue);
         if (coherent.isPresent()) {
-            refuseCoherent(pageSize.getAsInt() != PAGE, "pageSize: %d".formatted(pageSize.getAsInt()), "4096");
-            refuseCoherent(replicas.orElse(1) != 1, "replicas: %d".formatted(replicas.orElse(1)), "1");
-            refuseCoherent(keyId.isPresent(), "keyId: %s".formatted(keyId.orElse("")), "no key");
-            refuseCoherent(thin.isPresent(), "thin: true", "thin left out");
-            refuseCoherent(loading.isPresent(), "loading: true", "loading left out");
+            checkCoherent(pageSize.getAsInt() == PAGE, "pageSize", pageSize.getAsInt(), "has pages of 4096 bytes");
+            checkCoherent(replicas.orElse(1) == 1, "replicas", replicas.orElse(1), "has one home for each page");
+            checkCoherent(keyId.isEmpty(), "keyId", keyId.orElse(""), "cannot be encrypted");
+            checkCoherent(thin.isEmpty(), "thin", true, "cannot be thin");
+            checkCoherent(loading.isEmpty(), "loading", true, "is not loaded");
         }
     }
 
-    private static void refuseCoherent(boolean isSo, String what, String instead) {
-        if (isSo) {
+    private static void checkCoherent(boolean isAllowed, String field, Object value, String why) {
+        if (!isAllowed) {
             throw new IllegalArgumentException(
-                    "%s, but a coherent space has %s; say so, or leave coherent out".formatted(what, instead));
+                    "%s: %s, but a coherent space %s; leave %s or coherent out".formatted(field, value, why, field));
         }
     }
 

@@ -57,8 +57,7 @@ public final class Attachments {
         remove(draft, space, attachment.node());
         draft.spaces
                 .find(Keys.id(space.id()))
-                .filter(now ->
-                        now.isLoading() && !now.deleting() && attachment.mode().hasGuest())
+                .filter(now -> now.isLoading() && !now.deleting() && attachment.mode() == AttachMode.EXCLUSIVE)
                 .ifPresent(now -> beginDeletion(draft, now, false));
         Deletion.finish(draft, space);
     }
@@ -163,9 +162,9 @@ public final class Attachments {
     }
 
     /**
-     * Makes the homes cut off the failed nodes that an exclusive attachment would have to wait for, or the failed members
-     * of a coherent space. Changes of its own, kept whatever becomes of the attachment: once a home has begun to cut a
-     * node off, that node cannot go on.
+     * Makes the homes cut off the failed nodes that an exclusive attachment would have to wait for, or the failed
+     * members of a coherent space. Changes of its own, kept whatever becomes of the attachment: once a home has begun to
+     * cut a node off, that node cannot go on.
      */
     private void takeOver(String idOrName, String node, AttachRequest request) {
         if (!request.mode().hasGuest() || request.adopts().isPresent()) {
@@ -462,8 +461,8 @@ public final class Attachments {
             String names = guests.stream().map(Attachment::node).collect(Collectors.joining(", "));
             throw ProblemException.conflict(
                     "attached",
-                    ("space '%s' is attached %s by %s; detach it there first, or say force=true: a guest that runs on it"
-                                    + " loses its memory")
+                    ("space '%s' is attached %s by %s; detach it there first, or say force=true: a guest that runs on"
+                                    + " it loses its memory")
                             .formatted(space.name(), guests.getFirst().mode().adverb(), names));
         }
         draft.emit(EventKind.SPACE_DELETING, Optional.empty(), space);

@@ -36,8 +36,8 @@ final class Coherence {
         if (isMember && request.adopts().isPresent()) {
             throw ProblemException.conflict(
                     "not-adopted",
-                    ("space '%s' (id %d) is coherent, and the guest of a member does not pass to incarnation %s; end its"
-                                    + " VMM, and attach the space anew")
+                    ("space '%s' (id %d) is coherent, and the guest of a member does not pass to incarnation %s; end"
+                                    + " its VMM, and attach the space anew")
                             .formatted(space.name(), space.id(), request.incarnation()));
         }
     }

@@ -71,9 +71,6 @@ final class RepairPolicy {
      * @param rooms as of the view
      */
     Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
-        if (space.isCoherent()) {
-            return Optional.empty();
-        }
         Optional<Attachment> writer = writer(view, space);
         boolean isUnwritten = Pulls.isUnwritten(view, space);
         if (!isUnwritten && writer.isEmpty()) {

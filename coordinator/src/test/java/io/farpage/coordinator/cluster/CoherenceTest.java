@@ -213,7 +213,8 @@ class CoherenceTest {
         with.membership.register("a", Fixture.node(4, 0).withAdopted(List.of(space().id())));
         assertEquals(Optional.empty(), attachments.of("vm").getFirst().heir());
         AttachRequest adopting = new AttachRequest(new Incarnation(4), AttachMode.MEMBER).withAdopted(A);
-        refused("not-adopted", () -> attachments.attach("vm", "a", adopting));
+        ProblemException refused = refused("not-adopted", () -> attachments.attach("vm", "a", adopting));
+        assertTrue(String.valueOf(refused.getMessage()).contains("is coherent"), refused::getMessage);
     }
 
     @Test

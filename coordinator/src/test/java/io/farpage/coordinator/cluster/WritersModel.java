@@ -100,8 +100,8 @@ final class WritersModel {
     }
 
     /**
-     * At most one can write, if one that can has the space exclusively. Members write beside each other, one incarnation
-     * of each node.
+     * At most one can write, if one that can has the space exclusively. Members write beside each other, one
+     * incarnation of each node.
      */
     void checkAlone(long space) {
         List<Writer> able = reach.entrySet().stream()

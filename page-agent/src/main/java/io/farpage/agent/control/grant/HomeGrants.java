@@ -77,9 +77,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         spaces = hosted.spaces().stream()
                 .collect(Collectors.toMap(each -> each.space().id(), each -> each));
         wanted = new LinkedHashMap<>();
-        hosted.attachments().stream()
-                .filter(each -> !isCoherent(each.space()))
-                .forEach(each -> wanted.put(parties(each), each.granted()));
+        hosted.attachments().forEach(each -> wanted.put(parties(each), each.granted()));
         hosted.pulls().forEach(each -> wanted.put(parties(each), each.granted()));
         Predicate<GrantParties> cutOff = parties ->
                 hosted.fences().stream().anyMatch(fence -> fence.isOf(parties.node(), parties.incarnation()));
@@ -87,6 +85,7 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         wanted.keySet().removeIf(cutOff.or(parties -> parties.node().equals(self.id())));
         revokeIf(grant -> cutOff.test(grant.parties()));
         lingering.revokeOf(cutOff);
+        wanted.keySet().removeIf(parties -> isCoherent(parties.space()));
         revokeOthers();
         thread.wake();
     }

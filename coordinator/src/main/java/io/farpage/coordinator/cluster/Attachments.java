@@ -163,8 +163,8 @@ public final class Attachments {
 
     /**
      * Makes the homes cut off the failed nodes that an exclusive attachment would have to wait for, or the failed
-     * members of a coherent space. Changes of its own, kept whatever becomes of the attachment: once a home has begun to
-     * cut a node off, that node cannot go on.
+     * members of a coherent space. Changes of its own, kept whatever becomes of the attachment: once a home has begun
+     * to cut a node off, that node cannot go on.
      */
     private void takeOver(String idOrName, String node, AttachRequest request) {
         if (!request.mode().hasGuest() || request.adopts().isPresent()) {

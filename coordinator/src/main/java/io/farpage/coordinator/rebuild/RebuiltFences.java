@@ -15,9 +15,9 @@ import java.util.stream.Stream;
  * Fences that homes report, and those of agents that were started again. A home may have missed one before the
  * coordinator was lost, so a fence that any home knows is put for every home of the space. It is pending where the home
  * does not report that it has cut the incarnation off. As long as one is pending, the incarnation counts as attached
- * exclusively, or as a member of a coherent space, unless more is known of the node: nothing else keeps other nodes from
- * the space, and its attach mode is unknown. A home may have missed that an earlier incarnation was succeeded, or was
- * dropped for it, and its frames wait until it has executed the fence.
+ * exclusively, or as a member of a coherent space, unless more is known of the node: nothing else keeps other nodes
+ * from the space, and its attach mode is unknown. A home may have missed that an earlier incarnation was succeeded, or
+ * was dropped for it, and its frames wait until it has executed the fence.
  */
 final class RebuiltFences {
     private final Map<String, NodeReport> reports;

@@ -132,7 +132,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Prepares a guest: creates its space if there is none, attaches to it exclusively or as a member, and listens for the VMM.
+     * Prepares a guest: creates its space if there is none, attaches to it exclusively or as a member, and listens for
+     * the VMM.
      *
      * @return its status
      */

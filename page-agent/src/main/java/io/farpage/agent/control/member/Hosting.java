@@ -36,8 +36,9 @@ import org.slf4j.LoggerFactory;
  * What this node does as a home. The coordinator lists it in one document, as of a revision, and one thread applies
  * each document in one order: it is kept, so that a coordinator can be rebuilt from it; incarnations of other nodes are
  * cut off; shard 0 serves the members of coherent spaces that are listed, and no others; access that is not listed is
- * revoked; pulls that are not listed are stopped. Then the revision is acknowledged, which attachments and detachments wait for. Queue pairs that are not destroyed yet and ranges that are
- * not zero yet are acknowledged later, each by itself: no fence, release or revision waits for another one.
+ * revoked; pulls that are not listed are stopped. Then the revision is acknowledged, which attachments and detachments
+ * wait for. Queue pairs that are not destroyed yet and ranges that are not zero yet are acknowledged later, each by
+ * itself: no fence, release or revision waits for another one, but all wait for shard 0.
  */
 public final class Hosting implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Hosting.class);

@@ -12,8 +12,8 @@ public interface CoherentMembers {
     /**
      * Makes a member, which does nothing until it is added to shard 0. If this throws, the guest is the caller's.
      *
-     * @param map the latest map of the space: where its homes are. All its pages are lost once the space was deleted, or
-     *     the homes have cut this member off
+     * @param map the latest map of the space: where its homes are. All its pages are lost once the space was deleted,
+     *     or the homes have cut this member off
      * @param options local limit, readahead, and the deadline of the flush
      * @param ended called once, when the member has ended: the VMM has, and all pages that the member had changed are
      *     at their homes, which no longer count on it; or that failed, or took longer than the deadline of the flush;

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.util.List;
 import java.util.Optional;
@@ -52,7 +53,10 @@ final class CoherentHosting {
     CompletableFuture<Void> follow(Hosted hosted) {
         List<HostedExtent> now = hosted.spaces().stream()
                 .filter(space -> space.space().isCoherent())
-                .flatMap(space -> extents(space, members(hosted, space.space().id())))
+                .flatMap(space -> extents(
+                        space,
+                        isTorn(hosted, space.space()),
+                        members(hosted, space.space().id())))
                 .toList();
         now.stream()
                 .flatMap(extent -> extent.members().stream())
@@ -80,7 +84,12 @@ final class CoherentHosting {
         return applied.state() == Future.State.FAILED;
     }
 
-    private Stream<HostedExtent> extents(SpaceExtents space, Set<MemberId> members) {
+    /** Whether a member has ended without sending its pages home. One that is cut off has. */
+    private static boolean isTorn(Hosted hosted, Space space) {
+        return space.torn().isPresent() || hosted.fences().stream().anyMatch(fence -> fence.space() == space.id());
+    }
+
+    private Stream<HostedExtent> extents(SpaceExtents space, boolean torn, Set<MemberId> members) {
         return space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .flatMap(extent -> place(extent).stream()
@@ -89,6 +98,7 @@ final class CoherentHosting {
                                 extent.firstPage(),
                                 Math.toIntExact(extent.count()),
                                 place.offset(),
+                                torn,
                                 members)));
     }
 

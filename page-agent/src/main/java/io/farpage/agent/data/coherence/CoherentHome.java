@@ -3,15 +3,14 @@ package io.farpage.agent.data.coherence;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 
-/** What a home does for coherent spaces. */
+/** What a home does for coherent spaces. Any thread. */
 @FunctionalInterface
 public interface CoherentHome {
     /**
-     * Serves these extents from now on, each for these members, and no others. A member that is listed no longer is cut
-     * off: no message of it is executed once this completes. Any thread.
+     * Replaces the extents that this node serves. A member that is no longer listed is cut off: none of its messages
+     * is answered, and the pages that it alone had are lost.
      *
-     * @param all replaces the former list
-     * @return completes when shard 0 has applied the list
+     * @return completes when the directories are as requested
      */
     CompletableFuture<Void> host(Collection<HostedExtent> all);
 }

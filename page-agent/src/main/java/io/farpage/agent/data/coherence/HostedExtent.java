@@ -7,13 +7,19 @@ import java.util.Set;
  *
  * @param space id of the space
  * @param firstPage of the extent, in the space
- * @param pages how many it has
+ * @param pages how many it has, of 4 KiB
  * @param offset of its first frame in the exported frames of the pool, bytes
- * @param members all that may have pages of it
+ * @param torn whether a member of the space has ended without sending its pages home
+ * @param members all nodes that may have pages of it
  */
-public record HostedExtent(long space, long firstPage, int pages, long offset, Set<MemberId> members) {
+public record HostedExtent(long space, long firstPage, int pages, long offset, boolean torn, Set<MemberId> members) {
     /** Copies the set. */
     public HostedExtent {
         members = Set.copyOf(members);
+    }
+
+    /** Where it is, apart from its members. */
+    HostedExtent withoutMembers() {
+        return new HostedExtent(space, firstPage, pages, offset, false, Set.of());
     }
 }

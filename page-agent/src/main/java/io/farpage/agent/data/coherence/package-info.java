@@ -1,6 +1,8 @@
 /**
- * Coherent spaces: several nodes use one space at once, each as a member. The home of an extent decides which members
- * may have each of its pages, and members and homes talk by messages.
+ * Coherent spaces: one memory that processes on several nodes use at once. The home of an extent runs a
+ * {@link io.farpage.agent.data.coherence.Directory}, which knows for each page which nodes have it and whether one of
+ * them may write to it; each node has a {@link io.farpage.agent.data.coherence.Member}, which pages the memory of its
+ * process. They exchange messages; no member accesses the frames of a home.
  */
 @NullMarked
 package io.farpage.agent.data.coherence;

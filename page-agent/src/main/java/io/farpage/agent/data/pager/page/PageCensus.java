@@ -68,6 +68,16 @@ public final class PageCensus {
         }
     }
 
+    /** Counts one page of the guest. */
+    public void add(long page, Where where) {
+        int part = (int) (((page + 1) * parts - 1) / pages);
+        counted[part]++;
+        found[where.ordinal()][part]++;
+        if (where == Where.DIRTY) {
+            found[Where.RESIDENT.ordinal()][part]++;
+        }
+    }
+
     private static int clamp(long page, PageTable table) {
         return Math.clamp(page, 0, table.pages());
     }

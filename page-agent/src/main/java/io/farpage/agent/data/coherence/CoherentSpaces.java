@@ -1,0 +1,263 @@
+package io.farpage.agent.data.coherence;
+
+import io.farpage.agent.data.coherence.Directory.Extent;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.shard.DutyCycle;
+import io.farpage.agent.data.shard.MessageChannel;
+import io.farpage.agent.data.shard.MessageListener;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The directories and members of this node, and the channels over which they exchange messages with those of others.
+ * All of them are on one shard, whose thread alone uses them; what may be called from any thread says so.
+ */
+public final class CoherentSpaces implements CoherentHome, CoherentMembers, MessageListener, DutyCycle {
+    /** The shard that this node's directories and members are on. Any thread. */
+    public interface Home {
+        /** Runs a task on the shard's thread. */
+        void run(Runnable task);
+
+        /** Adds this to what the shard runs. */
+        void add(DutyCycle cycle);
+
+        /** Messages are to be exchanged with a node. */
+        void open(String node);
+    }
+
+    private final String node;
+    private final long incarnation;
+    private final MemorySegment exported;
+    private final Home shard;
+    private final LongSupplier clock;
+
+    private final Map<Long, Hosted> directories = new HashMap<>();
+    private final Map<Long, Member> members = new HashMap<>();
+    private final List<MessageChannel> channels = new ArrayList<>();
+    private final Set<String> opened = new HashSet<>();
+    /** From this node's members to its directories; null before it is needed. */
+    private @Nullable Loopback loopback;
+
+    private boolean added;
+
+    /** A directory, and what it was made for. */
+    private record Hosted(Directory directory, Set<HostedExtent> places) {}
+
+    /**
+     * @param node id of this node
+     * @param incarnation of this node
+     * @param exported frames of the pool
+     * @param clock monotonic nanoseconds
+     */
+    public CoherentSpaces(String node, long incarnation, MemorySegment exported, Home shard, LongSupplier clock) {
+        this.node = node;
+        this.incarnation = incarnation;
+        this.exported = exported;
+        this.shard = shard;
+        this.clock = clock;
+    }
+
+    @Override
+    public CompletableFuture<Void> host(Collection<HostedExtent> all) {
+        CompletableFuture<Void> applied = new CompletableFuture<>();
+        Map<Long, List<HostedExtent>> spaces = all.stream().collect(Collectors.groupingBy(HostedExtent::space));
+        shard.run(() -> {
+            try {
+                apply(spaces);
+                applied.complete(null);
+            } catch (RuntimeException e) {
+                applied.completeExceptionally(e);
+            }
+        });
+        return applied;
+    }
+
+    private void apply(Map<Long, List<HostedExtent>> spaces) {
+        for (Iterator<Map.Entry<Long, Hosted>> each = directories.entrySet().iterator(); each.hasNext(); ) {
+            Map.Entry<Long, Hosted> entry = each.next();
+            List<HostedExtent> now = spaces.get(entry.getKey());
+            if (now == null || now.getFirst().members().isEmpty()) {
+                // Without members all newest versions are in the frames.
+                each.remove();
+            }
+        }
+        spaces.forEach((space, extents) -> {
+            if (!extents.getFirst().members().isEmpty()) {
+                serve(space, extents);
+            }
+        });
+    }
+
+    private void serve(long space, List<HostedExtent> extents) {
+        HostedExtent first = extents.getFirst();
+        Set<HostedExtent> places =
+                extents.stream().map(HostedExtent::withoutMembers).collect(Collectors.toSet());
+        Hosted known = directories.get(space);
+        boolean isFirst = known == null || !known.places().equals(places);
+        Hosted hosted = known != null && !isFirst
+                ? known
+                : new Hosted(new Directory(space, frames(extents), first.torn()), places);
+        directories.put(space, hosted);
+        start();
+        first.members().forEach(member -> open(member.node()));
+        hosted.directory().setMembers(first.members(), first.torn(), isFirst, homeChannels());
+    }
+
+    private List<Extent> frames(List<HostedExtent> extents) {
+        return extents.stream()
+                .sorted(Comparator.comparingLong(HostedExtent::firstPage))
+                .map(extent -> new Extent(
+                        extent.firstPage(),
+                        exported.asSlice(extent.offset(), (long) extent.pages() * CoherentMessage.PAGE_BYTES)))
+                .toList();
+    }
+
+    private void start() {
+        if (!added) {
+            added = true;
+            shard.add(this);
+        }
+    }
+
+    /** Has messages exchanged with a node. */
+    private void open(String peer) {
+        if (!opened.add(peer)) {
+            return;
+        }
+        if (peer.equals(node)) {
+            loopback = Loopback.pair(node, incarnation);
+            directories.values().forEach(hosted -> hosted.directory().onOpened(loopback.other()));
+            members.values().forEach(member -> member.onOpened(loopback));
+        } else {
+            shard.open(peer);
+        }
+    }
+
+    /** The channels of directories to members. */
+    private List<MessageChannel> homeChannels() {
+        return with(loopback == null ? null : loopback.other());
+    }
+
+    /** The channels of members to directories. */
+    private List<MessageChannel> memberChannels() {
+        return with(loopback);
+    }
+
+    private List<MessageChannel> with(@Nullable MessageChannel own) {
+        List<MessageChannel> all = new ArrayList<>(channels);
+        if (own != null) {
+            all.add(own);
+        }
+        return all;
+    }
+
+    @Override
+    public CoherentMember make(
+            MemberGuest guest, Supplier<SpaceMap> map, PagerOptions options, Consumer<PagerEnd> ended) {
+        Member member = new Member(guest, map, options, clock, new Connecting(), ended);
+        shard.run(() -> {
+            start();
+            members.put(guest.space(), member);
+        });
+        return member;
+    }
+
+    /** What a member asks of its node. */
+    private final class Connecting implements Member.Node {
+        @Override
+        public List<MessageChannel> channels(Collection<String> homes) {
+            homes.forEach(CoherentSpaces.this::open);
+            return memberChannels();
+        }
+
+        @Override
+        public void closed(Member member) {
+            shard.run(() -> members.remove(member.space(), member));
+        }
+    }
+
+    @Override
+    public void onOpened(MessageChannel channel) {
+        channels.add(channel);
+        directories.values().forEach(hosted -> hosted.directory().onOpened(channel));
+        members.values().forEach(member -> member.onOpened(channel));
+    }
+
+    @Override
+    public void onClosed(MessageChannel channel) {
+        channels.remove(channel);
+        directories.values().forEach(hosted -> hosted.directory().onClosed(channel));
+        members.values().forEach(member -> member.onClosed(channel));
+    }
+
+    @Override
+    public void onMessage(MessageChannel channel, MemorySegment message) {
+        MessageKind kind = CoherentMessage.kind(message);
+        if (kind == null) {
+            throw new IllegalArgumentException("a message of no kind of coherent spaces");
+        }
+        long space = CoherentMessage.space(message);
+        if (kind.isForDirectory()) {
+            Hosted hosted = directories.get(space);
+            if (hosted != null) {
+                hosted.directory().onMessage(channel, message);
+            }
+        } else {
+            Member member = members.get(space);
+            if (member != null) {
+                member.onMessage(channel, message);
+            }
+        }
+    }
+
+    @Override
+    public int doUrgentWork() {
+        int work = 0;
+        for (Hosted hosted : directories.values()) {
+            work += hosted.directory().send();
+        }
+        Loopback own = loopback;
+        if (own != null) {
+            work += deliver(own, own.other()) + deliver(own.other(), own);
+        }
+        return work;
+    }
+
+    /** Gives what was sent over one side to the listener of the other. */
+    private int deliver(Loopback from, Loopback to) {
+        int work = 0;
+        while (from.hasMessages()) {
+            onMessage(to, from.first());
+            from.delivered();
+            work++;
+        }
+        return work;
+    }
+
+    @Override
+    public int doWork() {
+        return doUrgentWork();
+    }
+
+    /** What it does next is brought by a message, a member, or a command. */
+    @Override
+    public boolean isQuiescent() {
+        return loopback == null;
+    }
+}

@@ -1,0 +1,676 @@
+package io.farpage.agent.data.coherence;
+
+import io.farpage.agent.data.shard.MessageChannel;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The directory of the extents of one coherent space that this node is the home of. For each page at most one member may
+ * write, and then no other has it (MSI, by invalidation). The frames have the newest version of a page that no member
+ * may write to. The shard's thread only.
+ *
+ * <p>One request for a page is answered at a time, others wait in order. A request for reading a page that has an owner
+ * recalls it: the owner protects the page, sends it, and has it shared from then on. A request for writing invalidates
+ * all other members that may have the page, at the same time, and is answered when the last of them has given it up.
+ *
+ * <p>Messages between a member and a directory arrive in order, and all of a channel that breaks may be lost. A member
+ * begins each channel by saying which pages it has; what it had requested before is void.
+ */
+final class Directory {
+    private static final Logger log = LoggerFactory.getLogger(Directory.class);
+
+    /**
+     * A part of the space.
+     *
+     * @param firstPage in the space
+     * @param frames of its pages
+     */
+    record Extent(long firstPage, MemorySegment frames) {
+        int pages() {
+            return (int) (frames.byteSize() / CoherentMessage.PAGE_BYTES);
+        }
+    }
+
+    private final long space;
+    private final Extent[] extents;
+    /** Index of the first page of each extent. */
+    private final int[] bases;
+
+    private final DirectoryPages pages;
+    private final RequestQueue queue = new RequestQueue();
+    private final @Nullable Session[] sessions = new Session[DirectoryPages.MAX_MEMBERS];
+    /** Members that may have pages of which this directory does not know yet; nothing is granted before they say so. */
+    private int unheard;
+    /**
+     * Whether the newest version of any page may have been lost with a member of which this directory did not know what
+     * it had.
+     */
+    private boolean doubtful;
+    /** Whether a member has ended without sending its pages home. */
+    private boolean torn;
+
+    private long answered;
+    private long invalidations;
+    private long recalls;
+
+    /** A member, and the channel to it while there is one. */
+    private final class Session {
+        final MemberId id;
+        final int number;
+        final Outbox outbox = new Outbox(this::write);
+
+        @Nullable
+        MessageChannel channel;
+        /** Whether it has said on this channel which pages it has. */
+        boolean synced;
+        /** What it says, while it does so: for each page one of the values of a SYNC. */
+        byte @Nullable [] held;
+
+        Session(MemberId id, int number) {
+            this.id = id;
+            this.number = number;
+        }
+
+        private int write(MemorySegment to, MessageKind kind, int flags, long page) {
+            CoherentMessage.write(to, kind, flags, space, id.attachment(), page);
+            if (kind != MessageKind.DATA_S && kind != MessageKind.DATA_M) {
+                return CoherentMessage.HEADER_BYTES;
+            }
+            int index = index(page);
+            MemorySegment.copy(
+                    frames(index), frameOffset(index), to, CoherentMessage.HEADER_BYTES, CoherentMessage.PAGE_BYTES);
+            return CoherentMessage.PAGE_MESSAGE_BYTES;
+        }
+    }
+
+    /**
+     * @param space id of the space
+     * @param extents by their first pages
+     * @param torn whether a member has ended without sending its pages home
+     */
+    Directory(long space, List<Extent> extents, boolean torn) {
+        this.space = space;
+        this.torn = torn;
+        doubtful = torn;
+        this.extents = extents.toArray(Extent[]::new);
+        bases = new int[this.extents.length];
+        int count = 0;
+        for (int i = 0; i < bases.length; i++) {
+            bases[i] = count;
+            count = Math.addExact(count, this.extents[i].pages());
+        }
+        pages = new DirectoryPages(count);
+    }
+
+    long space() {
+        return space;
+    }
+
+    /** Whether all members have said which pages they have. */
+    boolean isComplete() {
+        return unheard == 0;
+    }
+
+    /** Whether a member has, or was granted, a page for itself. */
+    boolean isOwner(MemberId member, long page) {
+        int index = index(page);
+        return index != ELSEWHERE
+                && pages.isExclusive(index)
+                && session(pages.owner(index)).id.equals(member);
+    }
+
+    /** Requests that were answered. */
+    long answered() {
+        return answered;
+    }
+
+    /** Invalidations that were sent. */
+    long invalidations() {
+        return invalidations;
+    }
+
+    /** Recalls that were sent. */
+    long recalls() {
+        return recalls;
+    }
+
+    private static final int ELSEWHERE = -1;
+
+    /** Index of a page of the space; {@link #ELSEWHERE} if it is in none of the extents. */
+    private int index(long page) {
+        for (int i = extents.length - 1; i >= 0; i--) {
+            long offset = page - extents[i].firstPage();
+            if (offset >= 0) {
+                return offset < extents[i].pages() ? bases[i] + (int) offset : ELSEWHERE;
+            }
+        }
+        return ELSEWHERE;
+    }
+
+    private int extentOf(int index) {
+        int extent = bases.length - 1;
+        while (bases[extent] > index) {
+            extent--;
+        }
+        return extent;
+    }
+
+    private long page(int index) {
+        int extent = extentOf(index);
+        return extents[extent].firstPage() + index - bases[extent];
+    }
+
+    private MemorySegment frames(int index) {
+        return extents[extentOf(index)].frames();
+    }
+
+    private long frameOffset(int index) {
+        return (long) (index - bases[extentOf(index)]) * CoherentMessage.PAGE_BYTES;
+    }
+
+    /**
+     * Replaces the members. Pages that a member has had for itself, and that is no longer one, are lost.
+     *
+     * @param isTorn whether a member has ended without sending its pages home
+     * @param isFirst whether members may have pages of which this directory does not know
+     * @param channels that are open
+     */
+    void setMembers(Set<MemberId> now, boolean isTorn, boolean isFirst, Iterable<? extends MessageChannel> channels) {
+        torn = isTorn;
+        for (Session session : sessions) {
+            if (session != null && !now.contains(session.id)) {
+                expel(session);
+            }
+        }
+        for (MemberId id : now) {
+            if (Arrays.stream(sessions).noneMatch(session -> session != null && session.id.equals(id))) {
+                admit(id, isFirst, channels);
+            }
+        }
+        serveAll();
+    }
+
+    private void admit(MemberId id, boolean isFirst, Iterable<? extends MessageChannel> channels) {
+        for (int number = 0; number < sessions.length; number++) {
+            if (sessions[number] == null) {
+                Session session = new Session(id, number);
+                sessions[number] = session;
+                unheard |= isFirst ? 1 << number : 0;
+                for (MessageChannel channel : channels) {
+                    if (isOf(channel, session)) {
+                        welcome(session, channel);
+                    }
+                }
+                return;
+            }
+        }
+        log.error("space {}: {} is one more than {} members; it is not served", space, id, sessions.length);
+    }
+
+    private void expel(Session session) {
+        close(session);
+        sessions[session.number] = null;
+        if ((unheard >>> session.number & 1) != 0) {
+            unheard &= ~(1 << session.number);
+            doubtful |= torn;
+        }
+        for (int index = 0; index < pages.count(); index++) {
+            if (pages.isOwner(index, session.number)) {
+                log.error(
+                        "space {}: page {} is lost with member {}; threads that touch it get SIGBUS",
+                        space,
+                        page(index),
+                        session.id.node());
+                pages.lose(index);
+            }
+            if (pages.has(index, session.number)) {
+                gaveUp(index, session.number);
+            }
+        }
+    }
+
+    private @Nullable Session find(MessageChannel channel, long attachment) {
+        for (Session session : sessions) {
+            if (session != null && session.id.attachment() == attachment && isOf(channel, session)) {
+                return session;
+            }
+        }
+        return null;
+    }
+
+    /** A channel is there. */
+    void onOpened(MessageChannel channel) {
+        for (Session session : sessions) {
+            if (session != null && isOf(channel, session)) {
+                welcome(session, channel);
+            }
+        }
+    }
+
+    private void welcome(Session session, MessageChannel channel) {
+        close(session);
+        session.channel = channel;
+        session.outbox.add(MessageKind.ADMITTED, 0);
+    }
+
+    private static boolean isOf(MessageChannel channel, Session session) {
+        return session.id.incarnation() == channel.incarnation()
+                && session.id.node().equals(channel.peer());
+    }
+
+    /** The channel is gone. */
+    void onClosed(MessageChannel channel) {
+        for (Session session : sessions) {
+            if (session != null && session.channel == channel) {
+                close(session);
+            }
+        }
+    }
+
+    private void close(Session session) {
+        session.channel = null;
+        session.synced = false;
+        session.held = null;
+        session.outbox.clear();
+        forgetRequests(session);
+    }
+
+    /** Handles a message of a member to this space. */
+    void onMessage(MessageChannel channel, MemorySegment message) {
+        long attachment = CoherentMessage.attachment(message);
+        Session session = find(channel, attachment);
+        MessageKind kind = CoherentMessage.kind(message);
+        if (session == null || kind == null) {
+            // Of an attachment that has ended, or of one that this node does not know yet: it will be welcomed then.
+            return;
+        }
+        if (kind == MessageKind.JOIN) {
+            if (session.channel != channel || (!session.synced && session.held == null)) {
+                welcome(session, channel);
+            }
+            return;
+        }
+        if (session.channel != channel) {
+            return;
+        }
+        String wrong = handle(session, kind, message);
+        if (wrong != null) {
+            refuse(session, channel, "%s of page %d: %s".formatted(kind, CoherentMessage.page(message), wrong));
+        }
+    }
+
+    private void refuse(Session session, MessageChannel channel, String why) {
+        log.error("space {}: member {} is not answered: {}", space, session.id.node(), why);
+        close(session);
+        if (channel.isOpen() && channel.credits() > 0) {
+            MemorySegment message = channel.claim();
+            CoherentMessage.write(message, MessageKind.REFUSED, 0, space, session.id.attachment(), 0);
+            channel.send(CoherentMessage.text(message, why));
+        }
+    }
+
+    /** Returns what is wrong with the message, null if nothing is. */
+    private @Nullable String handle(Session session, MessageKind kind, MemorySegment message) {
+        if (kind == MessageKind.SYNC_BEGIN) {
+            return beginSync(session);
+        }
+        if (kind == MessageKind.SYNC) {
+            return hold(session, message);
+        }
+        if (kind == MessageKind.SYNC_END) {
+            return synced(session);
+        }
+        if (kind == MessageKind.LEFT) {
+            return left(session);
+        }
+        if (!session.synced) {
+            return "before the member has said which pages it has";
+        }
+        int index = index(CoherentMessage.page(message));
+        if (index == ELSEWHERE) {
+            return "this node is not its home";
+        }
+        return switch (kind) {
+            case GETS -> request(session, index, false, false);
+            case GETM -> request(session, index, true, CoherentMessage.hasShared(message));
+            case PUT -> put(session, index, message);
+            case INV_ACK -> invalidated(session, index);
+            default -> "not a message of a member";
+        };
+    }
+
+    private @Nullable String request(Session session, int index, boolean write, boolean hasShared) {
+        if (pages.isOwner(index, session.number)) {
+            return "the member has it already";
+        }
+        if (pages.isBusy(index) || unheard != 0) {
+            if (queue.size() >= DirectoryPages.MAX_MEMBERS * Member.MAX_REQUESTS) {
+                return "too many requests";
+            }
+            queue.add(index, session.number, write, hasShared);
+            return null;
+        }
+        begin(index, session, write, hasShared);
+        serve(index);
+        return null;
+    }
+
+    private void begin(int index, Session session, boolean write, boolean hasShared) {
+        if (pages.isLost(index)) {
+            session.outbox.add(MessageKind.LOST, page(index));
+            return;
+        }
+        pages.begin(index, session.number, write, hasShared);
+        if (pages.isExclusive(index)) {
+            recall(index);
+            return;
+        }
+        invalidateOthers(index);
+        finish(index);
+    }
+
+    private void recall(int index) {
+        Session owner = session(pages.owner(index));
+        if (owner.synced) {
+            owner.outbox.add(MessageKind.RECALL, page(index));
+            recalls++;
+        }
+    }
+
+    /** If the request is for writing, requests all members but the requester to give the page up. */
+    private void invalidateOthers(int index) {
+        if (!pages.isForWriting(index)) {
+            return;
+        }
+        int others = pages.members(index) & ~(1 << pages.requester(index));
+        pages.awaitAll(index, others);
+        for (int left = others; left != 0; left &= left - 1) {
+            invalidate(index, session(Integer.numberOfTrailingZeros(left)));
+        }
+    }
+
+    private void invalidate(int index, Session session) {
+        if (session.synced) {
+            session.outbox.add(MessageKind.INV, page(index));
+            invalidations++;
+        }
+    }
+
+    private Session session(int number) {
+        Session session = sessions[number];
+        assert session != null : number;
+        return session;
+    }
+
+    /** Answers the request for a page if nothing is missing. */
+    private void finish(int index) {
+        if (!pages.isBusy(index) || pages.isExclusive(index) || pages.waiting(index) != 0) {
+            return;
+        }
+        int requester = pages.requester(index);
+        boolean isWrite = pages.isForWriting(index);
+        boolean hasShared = pages.hasShared(index) && pages.has(index, requester);
+        boolean isAnswered = !pages.isOrphaned(index);
+        pages.end(index);
+        if (!isAnswered) {
+            return;
+        }
+        Outbox outbox = session(requester).outbox;
+        answered++;
+        if (pages.isLost(index)) {
+            outbox.add(MessageKind.LOST, page(index));
+        } else if (isWrite) {
+            pages.own(index, requester);
+            outbox.add(hasShared ? MessageKind.GRANT_M : MessageKind.DATA_M, page(index));
+        } else {
+            pages.add(index, requester);
+            outbox.add(MessageKind.DATA_S, page(index));
+        }
+    }
+
+    /** Begins to answer the next requests for a page that wait. */
+    private void serve(int index) {
+        while (unheard == 0 && !queue.isEmpty() && !pages.isBusy(index)) {
+            int request = queue.take(index);
+            if (request == RequestQueue.NONE) {
+                return;
+            }
+            begin(
+                    index,
+                    session(RequestQueue.member(request)),
+                    RequestQueue.isWrite(request),
+                    RequestQueue.hasShared(request));
+        }
+    }
+
+    /** Begins to answer what has waited until all members were heard. */
+    private void serveAll() {
+        if (unheard != 0) {
+            return;
+        }
+        if (doubtful) {
+            doubtful = false;
+            loseAbsentPages();
+        }
+        for (int position = 0; position < queue.size(); ) {
+            int index = queue.page(position);
+            if (pages.isBusy(index)) {
+                position++;
+            } else {
+                serve(index);
+                position = 0;
+            }
+        }
+    }
+
+    /** A member that is gone may have had any page that no other has. */
+    private void loseAbsentPages() {
+        int count = 0;
+        for (int index = 0; index < pages.count(); index++) {
+            if (pages.members(index) == 0) {
+                pages.lose(index);
+                count++;
+            }
+        }
+        log.error(
+                "space {}: a member is gone of which this home did not know what it had: {} pages that no other"
+                        + " member has are lost; threads that touch them get SIGBUS",
+                space,
+                count);
+    }
+
+    private @Nullable String put(Session session, int index, MemorySegment message) {
+        boolean isUnchanged = CoherentMessage.isUnchanged(message);
+        if (!isUnchanged && !CoherentMessage.hasPayload(message)) {
+            return "it has no bytes";
+        }
+        if (!pages.isOwner(index, session.number)) {
+            // What it had sent has arrived before the channel broke. The page was protected since.
+            if (pages.has(index, session.number) && (pages.waiting(index) >>> session.number & 1) == 0) {
+                session.outbox.add(MessageKind.PUT_ACK, page(index));
+            }
+            return null;
+        }
+        if (!isUnchanged) {
+            MemorySegment.copy(
+                    message,
+                    CoherentMessage.HEADER_BYTES,
+                    frames(index),
+                    frameOffset(index),
+                    CoherentMessage.PAGE_BYTES);
+        }
+        pages.share(index);
+        session.outbox.add(MessageKind.PUT_ACK, page(index));
+        shared(index);
+        return null;
+    }
+
+    /** The frame has the newest version of a page, and no member may write to it: goes on with the request for it. */
+    private void shared(int index) {
+        if (pages.isBusy(index)) {
+            invalidateOthers(index);
+            finish(index);
+            serve(index);
+        }
+    }
+
+    private @Nullable String invalidated(Session session, int index) {
+        if ((pages.waiting(index) >>> session.number & 1) == 0) {
+            return "it was not invalidated";
+        }
+        gaveUp(index, session.number);
+        return null;
+    }
+
+    private void gaveUp(int index, int member) {
+        pages.gaveUp(index, member);
+        finish(index);
+        serve(index);
+    }
+
+    /** What the member has requested is void. */
+    private void forgetRequests(Session session) {
+        queue.removeAll(session.number);
+        for (int index = 0; index < pages.count(); index++) {
+            if (pages.isBusy(index) && pages.requester(index) == session.number) {
+                pages.orphan(index);
+            }
+        }
+    }
+
+    /** The member has ended and has sent its pages home; its attachment ends soon. */
+    private @Nullable String left(Session session) {
+        if (!session.synced) {
+            return "before the member has said which pages it has";
+        }
+        close(session);
+        for (int index = 0; index < pages.count(); index++) {
+            if (pages.isOwner(index, session.number)) {
+                return "it has not sent page %d".formatted(page(index));
+            }
+            if (pages.has(index, session.number)) {
+                gaveUp(index, session.number);
+            }
+        }
+        return null;
+    }
+
+    private @Nullable String beginSync(Session session) {
+        if (session.synced || session.held != null) {
+            return "the member has said on this channel already which pages it has";
+        }
+        session.held = new byte[pages.count()];
+        return null;
+    }
+
+    private @Nullable String hold(Session session, MemorySegment message) {
+        byte[] held = session.held;
+        if (held == null || !CoherentMessage.hasPayload(message)) {
+            return "not after SYNC_BEGIN, or without bytes";
+        }
+        long first = CoherentMessage.page(message);
+        for (int i = 0; i < CoherentMessage.SYNC_PAGES; i++) {
+            int what = CoherentMessage.held(message, i);
+            if (what != CoherentMessage.ABSENT) {
+                int index = index(first + i);
+                if (index == ELSEWHERE) {
+                    return "this node is not the home of page %d".formatted(first + i);
+                }
+                held[index] = (byte) what;
+            }
+        }
+        return null;
+    }
+
+    /** The member has said which pages it has. */
+    private @Nullable String synced(Session session) {
+        byte[] held = session.held;
+        if (held == null) {
+            return "not after SYNC_BEGIN";
+        }
+        session.held = null;
+        for (int index = 0; index < held.length; index++) {
+            if (!mayHold(session, index, held[index])) {
+                return "it cannot have page %d".formatted(page(index));
+            }
+        }
+        session.synced = true;
+        unheard &= ~(1 << session.number);
+        for (int index = 0; index < held.length; index++) {
+            reconcile(session, index, held[index]);
+        }
+        serveAll();
+        return null;
+    }
+
+    /** Whether a member may have a page in the way that it says. */
+    private boolean mayHold(Session session, int index, int what) {
+        boolean isHeard = (unheard >>> session.number & 1) == 0;
+        int number = session.number;
+        return switch (what) {
+            case CoherentMessage.ABSENT -> true;
+            case CoherentMessage.SHARED ->
+                isHeard ? pages.has(index, number) : !pages.isExclusive(index) || pages.isSending(index);
+            case CoherentMessage.MODIFIED -> isHeard ? pages.isOwner(index, number) : pages.members(index) == 0;
+            default -> isHeard ? pages.has(index, number) : !pages.isExclusive(index);
+        };
+    }
+
+    private void reconcile(Session session, int index, int what) {
+        int number = session.number;
+        if (what == CoherentMessage.ABSENT) {
+            // A page that it was granted and has not received is in the frame.
+            if (pages.has(index, number)) {
+                gaveUp(index, number);
+            }
+            return;
+        }
+        if (!pages.has(index, number)) {
+            learn(index, number, what);
+        } else if (what == CoherentMessage.SHARED && pages.isOwner(index, number)) {
+            pages.share(index);
+            shared(index);
+            return;
+        }
+        // What it was told on an earlier channel may be lost.
+        if (pages.isBusy(index) && pages.isOwner(index, number)) {
+            recall(index);
+        } else if ((pages.waiting(index) >>> number & 1) != 0) {
+            invalidate(index, session);
+        }
+    }
+
+    /** A member has a page of which this directory, which is new, does not know. */
+    private void learn(int index, int number, int what) {
+        if (what == CoherentMessage.SHARED) {
+            // If another member still sends the page, the former directory had it already, since it has shared it.
+            pages.share(index);
+        }
+        boolean isOnly = pages.members(index) == 0;
+        if (what != CoherentMessage.SHARED && isOnly) {
+            pages.own(index, number);
+            if (what == CoherentMessage.SENDING) {
+                pages.markSending(index);
+            }
+        } else {
+            pages.add(index, number);
+        }
+    }
+
+    /** Sends what may be sent. Returns how many messages. */
+    int send() {
+        int sent = 0;
+        for (Session session : sessions) {
+            MessageChannel channel = session == null ? null : session.channel;
+            if (session != null && channel != null) {
+                sent += session.outbox.send(channel);
+            }
+        }
+        return sent;
+    }
+}

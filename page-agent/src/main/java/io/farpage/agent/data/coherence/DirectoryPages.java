@@ -1,0 +1,164 @@
+package io.farpage.agent.data.coherence;
+
+/**
+ * What a directory knows of each page, in eight bytes: which members have it, whether the only one may write to it, and
+ * the request that is being answered.
+ *
+ * <pre>
+ *  0..15  members that may have the page
+ * 16..31  members that have to give the page up before the request is answered
+ * 32      the only member that has it may write to it
+ * 33      a request is being answered
+ * 34      the request is for writing
+ * 35      the member that requests it has the page shared
+ * 36      the member that has requested it has no use for the answer
+ * 37      the newest version is lost
+ * 38      the only member that has it no longer writes to it, and sends it
+ * 40..43  number of the member that requests it
+ * </pre>
+ */
+final class DirectoryPages {
+    /** The most members of a space. */
+    static final int MAX_MEMBERS = 16;
+
+    private static final long MEMBERS = 0xFFFF;
+    private static final int WAITING_SHIFT = 16;
+    private static final long EXCLUSIVE = 1L << 32;
+    private static final long BUSY = 1L << 33;
+    private static final long WRITE = 1L << 34;
+    private static final long HAS_SHARED = 1L << 35;
+    private static final long ORPHANED = 1L << 36;
+    private static final long LOST = 1L << 37;
+    private static final long SENDING = 1L << 38;
+    private static final int REQUESTER_SHIFT = 40;
+    private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | 0xFL << REQUESTER_SHIFT;
+
+    private final long[] pages;
+
+    DirectoryPages(int pages) {
+        this.pages = new long[pages];
+    }
+
+    int count() {
+        return pages.length;
+    }
+
+    /** Members that may have a page, a bit for each number. */
+    int members(int page) {
+        return (int) (pages[page] & MEMBERS);
+    }
+
+    boolean has(int page, int member) {
+        return (pages[page] >>> member & 1) != 0;
+    }
+
+    void add(int page, int member) {
+        assert !isExclusive(page) : page;
+        pages[page] |= 1L << member;
+    }
+
+    void remove(int page, int member) {
+        pages[page] &= ~(1L << member);
+        if (members(page) == 0) {
+            share(page);
+        }
+    }
+
+    /** Whether the only member that has a page may write to it. */
+    boolean isExclusive(int page) {
+        return (pages[page] & EXCLUSIVE) != 0;
+    }
+
+    /** Whether a member has a page for itself. */
+    boolean isOwner(int page, int member) {
+        return isExclusive(page) && has(page, member);
+    }
+
+    /** The member that has a page for itself. */
+    int owner(int page) {
+        assert isExclusive(page) && Integer.bitCount(members(page)) == 1 : page;
+        return Integer.numberOfTrailingZeros(members(page));
+    }
+
+    /** No other member has a page, and this one may write to it from now on. */
+    void own(int page, int member) {
+        assert (members(page) & ~(1 << member)) == 0 : page;
+        pages[page] = pages[page] & ~MEMBERS | 1L << member | EXCLUSIVE;
+    }
+
+    /** The owner of a page has it shared from now on. */
+    void share(int page) {
+        pages[page] &= ~(EXCLUSIVE | SENDING);
+    }
+
+    /** The owner of a page no longer writes to it, and sends it. */
+    void markSending(int page) {
+        assert isExclusive(page) : page;
+        pages[page] |= SENDING;
+    }
+
+    /** Whether the owner of a page no longer writes to it. */
+    boolean isSending(int page) {
+        return (pages[page] & SENDING) != 0;
+    }
+
+    boolean isLost(int page) {
+        return (pages[page] & LOST) != 0;
+    }
+
+    void lose(int page) {
+        pages[page] |= LOST;
+    }
+
+    boolean isBusy(int page) {
+        return (pages[page] & BUSY) != 0;
+    }
+
+    /** Begins to answer a request. */
+    void begin(int page, int member, boolean write, boolean hasShared) {
+        assert !isBusy(page) : page;
+        pages[page] |= BUSY | (write ? WRITE : 0) | (hasShared ? HAS_SHARED : 0) | (long) member << REQUESTER_SHIFT;
+    }
+
+    boolean isForWriting(int page) {
+        return (pages[page] & WRITE) != 0;
+    }
+
+    boolean hasShared(int page) {
+        return (pages[page] & HAS_SHARED) != 0;
+    }
+
+    int requester(int page) {
+        return (int) (pages[page] >>> REQUESTER_SHIFT) & 0xF;
+    }
+
+    /** The member that has requested a page no longer waits for it. */
+    void orphan(int page) {
+        pages[page] |= ORPHANED;
+    }
+
+    boolean isOrphaned(int page) {
+        return (pages[page] & ORPHANED) != 0;
+    }
+
+    /** The request was answered. */
+    void end(int page) {
+        assert waiting(page) == 0 : page;
+        pages[page] &= ~REQUEST;
+    }
+
+    /** Members that have to give a page up, a bit for each number. */
+    int waiting(int page) {
+        return (int) (pages[page] >>> WAITING_SHIFT & MEMBERS);
+    }
+
+    void awaitAll(int page, int members) {
+        pages[page] |= (long) members << WAITING_SHIFT;
+    }
+
+    /** A member does not have a page. */
+    void gaveUp(int page, int member) {
+        pages[page] &= ~(1L << WAITING_SHIFT + member);
+        remove(page, member);
+    }
+}

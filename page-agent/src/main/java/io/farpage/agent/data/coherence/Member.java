@@ -1,0 +1,916 @@
+package io.farpage.agent.data.coherence;
+
+import static io.farpage.agent.data.coherence.MemberPages.AWAITED;
+import static io.farpage.agent.data.coherence.MemberPages.INVALID;
+import static io.farpage.agent.data.coherence.MemberPages.INVALIDATED;
+import static io.farpage.agent.data.coherence.MemberPages.LOST;
+import static io.farpage.agent.data.coherence.MemberPages.MODIFIED;
+import static io.farpage.agent.data.coherence.MemberPages.PARKED;
+import static io.farpage.agent.data.coherence.MemberPages.READING;
+import static io.farpage.agent.data.coherence.MemberPages.RECALLED;
+import static io.farpage.agent.data.coherence.MemberPages.SENDING;
+import static io.farpage.agent.data.coherence.MemberPages.SHARED;
+import static io.farpage.agent.data.coherence.MemberPages.UPGRADING;
+import static io.farpage.agent.data.coherence.MemberPages.VICTIM;
+import static io.farpage.agent.data.coherence.MemberPages.WRITING;
+
+import io.farpage.agent.data.coherence.MemberMemory.Outcome;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerStatus;
+import io.farpage.agent.data.pager.home.SpaceMap;
+import io.farpage.agent.data.pager.memory.FaultQueue;
+import io.farpage.agent.data.pager.memory.PagerCounters;
+import io.farpage.agent.data.pager.page.GuestLayout;
+import io.farpage.agent.data.pager.page.PageCensus;
+import io.farpage.agent.data.pager.page.PageCensus.Where;
+import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.agent.data.shard.MessageChannel;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The memory of a process that uses a coherent space, beside processes on other nodes. A page is resident to be read, by
+ * any number of members, or to be written, by one. Faults request pages from the directory of their home; the directory
+ * takes pages away again. The shard's thread only, but for what says otherwise.
+ *
+ * <p>Whatever would let a thread see an older version than another thread has seen ends the membership instead: every
+ * access of the process to the memory gets SIGBUS from then on.
+ */
+final class Member implements CoherentMember {
+    private static final Logger log = LoggerFactory.getLogger(Member.class);
+
+    /** Requests of a member that a directory has not answered, and pages that it has sent to be evicted. */
+    static final int MAX_REQUESTS = 16;
+
+    /** Pages that are looked at in a duty cycle when the process has ended. */
+    private static final int FLUSH_SWEEP = 4096;
+
+    /** The node of a member. The shard's thread, but for what says otherwise. */
+    interface Node {
+        /** Has messages exchanged with these nodes. Returns the channels that are open. */
+        List<? extends MessageChannel> channels(Collection<String> homes);
+
+        /** The member is no longer used. Any thread. */
+        void closed(Member member);
+    }
+
+    private final MemberGuest guest;
+    private final Supplier<SpaceMap> maps;
+    private final Node node;
+    private final MemberMemory memory;
+    private final MemberEvents events;
+    private final MemberPages pages;
+    private final Evictions evictions;
+    private final Deferred deferred = new Deferred();
+    private final HoldTimes holds = new HoldTimes();
+    private final ParkedPages parked = new ParkedPages();
+    private final FaultQueue waiting = new FaultQueue();
+    private final FaultQueue unpoisoned = new FaultQueue();
+    private final List<Port> ports = new ArrayList<>();
+    private final PagerCounters counters = new PagerCounters();
+    private final LongSupplier clock;
+    private final Duration flushDeadline;
+    private final Consumer<PagerEnd> ended;
+
+    private @Nullable SpaceMap map;
+    private CoherentExtent[] extents = {};
+    private Port[] homes = {};
+
+    private volatile long peakResident;
+    /** Why every access gets SIGBUS; null while the memory is coherent. */
+    private @Nullable String broken;
+
+    private long flushUntil;
+    private int flushHand;
+    private boolean flushing;
+    private volatile boolean done;
+
+    /**
+     * A member without pages.
+     *
+     * @param maps where the directories are: a later map is another object
+     * @param clock monotonic nanoseconds
+     * @param ended is told how it ended, once, on the shard's thread
+     */
+    Member(
+            MemberGuest guest,
+            Supplier<SpaceMap> maps,
+            PagerOptions options,
+            LongSupplier clock,
+            Node node,
+            Consumer<PagerEnd> ended) {
+        this.guest = guest;
+        this.maps = maps;
+        this.clock = clock;
+        this.node = node;
+        flushDeadline = options.flushDeadline();
+        this.ended = ended;
+        memory = new MemberMemory(guest.uffd(), guest.file(), new GuestLayout(guest.regions(), GuestLayout.BASE_PAGE));
+        events = new MemberEvents(memory);
+        pages = new MemberPages(guest.pages());
+        evictions = new Evictions(pages, options.localPages(), this::evict);
+    }
+
+    /** Id of the space. */
+    long space() {
+        return guest.space();
+    }
+
+    /** Learns where the directories are, if that has changed. */
+    private void follow() {
+        SpaceMap now = maps.get();
+        if (now == map) {
+            return;
+        }
+        map = now;
+        List<CoherentExtent> list = new ArrayList<>();
+        for (int i = 0; i < now.extents(); i++) {
+            int count = (int) (now.endPage(i) - now.firstPage(i));
+            list.add(new CoherentExtent(now.firstPage(i), count, now.node(i), now.isLost(i)));
+        }
+        extents = list.toArray(CoherentExtent[]::new);
+        homes = list.stream().map(extent -> port(extent.home())).toArray(Port[]::new);
+        node.channels(list.stream().map(CoherentExtent::home).toList()).forEach(this::onOpened);
+        if (isCutOff()) {
+            fail("the space was deleted, or another node has taken it over");
+            return;
+        }
+        for (CoherentExtent extent : list) {
+            if (extent.lost()) {
+                loseRequested((int) extent.firstPage(), extent.pages());
+            }
+        }
+    }
+
+    /** The home of these pages is lost: those that a thread waits for are lost, too. */
+    private void loseRequested(int first, int count) {
+        for (int page = first; page < first + count; page++) {
+            int state = pages.state(page);
+            boolean isRequested = state == READING || state == WRITING || state == UPGRADING;
+            if (isRequested && !pages.has(page, PARKED)) {
+                home(page).answered(page);
+                lose(page);
+            }
+        }
+    }
+
+    private Port port(String home) {
+        for (Port port : ports) {
+            if (port.home().equals(home)) {
+                return port;
+            }
+        }
+        Port added = new Port(home, this::write);
+        ports.add(added);
+        return added;
+    }
+
+    private int extentOf(long page) {
+        for (int i = 0; i < extents.length; i++) {
+            if (page >= extents[i].firstPage() && page - extents[i].firstPage() < extents[i].pages()) {
+                return i;
+            }
+        }
+        throw new IllegalStateException("space %s: no extent has page %d".formatted(guest.name(), page));
+    }
+
+    private Port home(int page) {
+        return homes[extentOf(page)];
+    }
+
+    private int write(MemorySegment to, MessageKind kind, int flags, long page) {
+        CoherentMessage.write(to, kind, flags, guest.space(), guest.id().attachment(), page);
+        if (kind == MessageKind.PUT) {
+            return put(to, (int) page);
+        }
+        if (kind == MessageKind.SYNC) {
+            payload(to).fill((byte) 0);
+            CoherentExtent extent = extents[extentOf(page)];
+            long end = Math.min(page + CoherentMessage.SYNC_PAGES, extent.firstPage() + extent.pages());
+            for (long each = page; each < end; each++) {
+                CoherentMessage.hold(to, (int) (each - page), held((int) each));
+            }
+            return CoherentMessage.PAGE_MESSAGE_BYTES;
+        }
+        return CoherentMessage.HEADER_BYTES;
+    }
+
+    private int put(MemorySegment to, int page) {
+        if (pages.has(page, PARKED)) {
+            CoherentMessage.write(
+                    to,
+                    MessageKind.PUT,
+                    CoherentMessage.UNCHANGED,
+                    guest.space(),
+                    guest.id().attachment(),
+                    page);
+            return CoherentMessage.HEADER_BYTES;
+        }
+        memory.read(page, payload(to));
+        return CoherentMessage.PAGE_MESSAGE_BYTES;
+    }
+
+    private static MemorySegment payload(MemorySegment message) {
+        return message.asSlice(CoherentMessage.HEADER_BYTES, CoherentMessage.PAGE_BYTES);
+    }
+
+    /** What a SYNC says of a page. What was granted counts, whether it is installed or not. */
+    private int held(int page) {
+        boolean isParked = pages.has(page, PARKED);
+        return switch (pages.state(page)) {
+            case READING -> isParked ? CoherentMessage.SHARED : CoherentMessage.ABSENT;
+            case WRITING -> isParked ? CoherentMessage.MODIFIED : CoherentMessage.ABSENT;
+            case UPGRADING -> isParked ? CoherentMessage.MODIFIED : CoherentMessage.SHARED;
+            case SHARED -> CoherentMessage.SHARED;
+            case MODIFIED -> CoherentMessage.MODIFIED;
+            case SENDING -> CoherentMessage.SENDING;
+            default -> CoherentMessage.ABSENT;
+        };
+    }
+
+    /** A channel to a peer is there. */
+    void onOpened(MessageChannel channel) {
+        for (Port port : ports) {
+            if (port.home().equals(channel.peer()) && !port.isOn(channel)) {
+                port.open(channel);
+            }
+        }
+    }
+
+    void onClosed(MessageChannel channel) {
+        for (Port port : ports) {
+            if (port.isOn(channel)) {
+                port.close();
+            }
+        }
+    }
+
+    /** Handles a message of a directory to this space. */
+    void onMessage(MessageChannel channel, MemorySegment message) {
+        MessageKind kind = CoherentMessage.kind(message);
+        if (done
+                || broken != null
+                || CoherentMessage.attachment(message) != guest.id().attachment()
+                || kind == null) {
+            return;
+        }
+        for (Port port : ports) {
+            if (port.isOn(channel)) {
+                String wrong = handle(port, kind, message);
+                if (wrong != null) {
+                    fail("node %s says %s of page %d: %s"
+                            .formatted(port.home(), kind, CoherentMessage.page(message), wrong));
+                }
+                return;
+            }
+        }
+    }
+
+    /** Returns what is wrong with the message, null if nothing is. */
+    private @Nullable String handle(Port port, MessageKind kind, MemorySegment message) {
+        if (kind == MessageKind.ADMITTED) {
+            sync(port);
+            return null;
+        }
+        if (kind == MessageKind.REFUSED) {
+            return CoherentMessage.text(message);
+        }
+        long at = CoherentMessage.page(message);
+        if (at < 0 || at >= pages.size() || home((int) at) != port || !port.isSynced()) {
+            return "it is not the home of the page, or was not told yet which pages this member has";
+        }
+        int page = (int) at;
+        return switch (kind) {
+            case DATA_S, DATA_M, GRANT_M -> granted(port, page, kind, message);
+            case INV -> invalidated(port, page);
+            case RECALL -> recalled(page);
+            case PUT_ACK -> confirmed(port, page);
+            case LOST -> lost(port, page);
+            default -> "not a message of a directory";
+        };
+    }
+
+    /** Says which pages the member has, and requests again what it waits for. */
+    private void sync(Port port) {
+        if (port.isSynced()) {
+            return;
+        }
+        port.beginSync();
+        port.outbox().add(MessageKind.SYNC_BEGIN, 0);
+        for (int i = 0; i < extents.length; i++) {
+            if (homes[i] == port) {
+                long end = extents[i].firstPage() + extents[i].pages();
+                for (long first = extents[i].firstPage(); first < end; first += CoherentMessage.SYNC_PAGES) {
+                    port.outbox().add(MessageKind.SYNC, first);
+                }
+            }
+        }
+        port.outbox().add(MessageKind.SYNC_END, 0);
+        for (int i = 0; i < extents.length; i++) {
+            if (homes[i] == port) {
+                repeat(port, (int) extents[i].firstPage(), extents[i].pages());
+            }
+        }
+    }
+
+    private void repeat(Port port, int first, int count) {
+        long now = clock.getAsLong();
+        for (int page = first; page < first + count; page++) {
+            // The home repeats what it has told this member.
+            pages.clear(page, INVALIDATED | RECALLED);
+            int state = pages.state(page);
+            if (state == SENDING) {
+                port.put(page);
+            } else if (!pages.has(page, PARKED)) {
+                switch (state) {
+                    case READING -> port.request(MessageKind.GETS, 0, page, now);
+                    case WRITING -> port.request(MessageKind.GETM, 0, page, now);
+                    case UPGRADING -> port.request(MessageKind.GETM, CoherentMessage.HAS_SHARED, page, now);
+                    default -> {}
+                }
+            }
+        }
+    }
+
+    private @Nullable String granted(Port port, int page, MessageKind kind, MemorySegment message) {
+        int state = pages.state(page);
+        int expected = switch (kind) {
+            case DATA_S -> READING;
+            case DATA_M -> WRITING;
+            default -> UPGRADING;
+        };
+        if (state != expected || pages.has(page, PARKED)) {
+            return "it was not requested";
+        }
+        boolean hasBytes = kind != MessageKind.GRANT_M;
+        if (hasBytes && !CoherentMessage.hasPayload(message)) {
+            return "it has no bytes";
+        }
+        long seenAt = port.answered(page);
+        long arrivedAt = clock.getAsLong();
+        MemorySegment bytes = hasBytes ? payload(message) : MemorySegment.NULL;
+        if (flushing || !install(page, bytes)) {
+            pages.set(page, PARKED);
+            parked.add(page, bytes);
+        } else if (hasBytes) {
+            counters.recordFault(page, seenAt, arrivedAt, clock.getAsLong());
+        }
+        return null;
+    }
+
+    /** Installs a page as its state wants it; false if that has to be repeated. */
+    private boolean install(int page, MemorySegment bytes) {
+        int state = pages.state(page);
+        Outcome outcome =
+                state == UPGRADING ? memory.protect(page, false) : memory.install(page, bytes, state == READING);
+        if (outcome != Outcome.DONE) {
+            return false;
+        }
+        pages.setState(page, state == READING ? SHARED : MODIFIED);
+        holds.granted(page, clock.getAsLong());
+        peakResident = Math.max(peakResident, pages.held());
+        return true;
+    }
+
+    private @Nullable String invalidated(Port port, int page) {
+        int state = pages.state(page);
+        boolean isParked = pages.has(page, PARKED) && state != SENDING;
+        if (state == MODIFIED || (isParked && state != READING)) {
+            return "no other member can have it shared";
+        }
+        long now = clock.getAsLong();
+        long due = state == SHARED ? holds.requested(page, now) : now;
+        if (isParked || due - now > 0) {
+            pages.set(page, INVALIDATED);
+            deferred.add(page, due);
+        } else {
+            invalidate(port, page);
+        }
+        return null;
+    }
+
+    /** Gives a page up, if the member has it: it may have evicted it without notice, and requested it again. */
+    private void invalidate(Port port, int page) {
+        switch (pages.state(page)) {
+            case SHARED -> discard(page);
+            case UPGRADING -> {
+                memory.punch(page);
+                pages.setState(page, WRITING);
+            }
+            case SENDING -> {
+                // The home has the page: it was recalled.
+                port.confirmed();
+                discard(page);
+            }
+            default -> {}
+        }
+        port.invalidated(page);
+    }
+
+    /** Takes a page out of the memory, and wakes a thread that waits for something else about it. */
+    private void discard(int page) {
+        memory.punch(page);
+        pages.setState(page, INVALID);
+        wakeAwaiting(page);
+        pages.clear(page, VICTIM | PARKED);
+    }
+
+    private void wakeAwaiting(int page) {
+        if (pages.has(page, AWAITED)) {
+            pages.clear(page, AWAITED);
+            memory.wake(page);
+        }
+    }
+
+    private @Nullable String recalled(int page) {
+        switch (pages.state(page)) {
+            case MODIFIED -> {
+                long due = holds.requested(page, clock.getAsLong());
+                if (due - clock.getAsLong() > 0 || !sendBack(page)) {
+                    deferRecall(page, due);
+                }
+            }
+            case WRITING, UPGRADING -> {
+                if (!pages.has(page, PARKED)) {
+                    return "this member does not have it for itself";
+                }
+                deferRecall(page, clock.getAsLong());
+            }
+            case SENDING -> {
+                // It is on its way.
+            }
+            default -> {
+                return "this member does not have it for itself";
+            }
+        }
+        return null;
+    }
+
+    private void deferRecall(int page, long due) {
+        pages.set(page, RECALLED);
+        deferred.add(page, due);
+    }
+
+    /** Protects a page and sends it to its home; false if that has to be repeated. */
+    private boolean sendBack(int page) {
+        if (!flushing && memory.protect(page, true) != Outcome.DONE) {
+            return false;
+        }
+        pages.setState(page, SENDING);
+        counters.writtenBack().add(1);
+        home(page).put(page);
+        return true;
+    }
+
+    private @Nullable String confirmed(Port port, int page) {
+        if (pages.state(page) != SENDING) {
+            return "it was not sent";
+        }
+        port.confirmed();
+        if (pages.has(page, VICTIM)) {
+            counters.evictions().add(1);
+            discard(page);
+        } else {
+            pages.setState(page, SHARED);
+            wakeAwaiting(page);
+        }
+        return null;
+    }
+
+    private @Nullable String lost(Port port, int page) {
+        int state = pages.state(page);
+        if (state != READING && state != WRITING) {
+            return "this member has it, or has not requested it";
+        }
+        port.answered(page);
+        lose(page);
+        return null;
+    }
+
+    private void lose(int page) {
+        if (pages.isResident(page)) {
+            memory.punch(page);
+        }
+        pages.setState(page, LOST);
+        counters.lost().add(1);
+        log.error("space {}: page {} is lost; threads that touch it get SIGBUS", guest.name(), page);
+        unpoisoned.add(page, false, 0);
+    }
+
+    /** A thread waits for a page. */
+    private void fault(int page, boolean isWrite, long seenAt) {
+        if (broken != null) {
+            unpoisoned.add(page, false, 0);
+            return;
+        }
+        switch (pages.state(page)) {
+            case INVALID -> {
+                counters.fetched().add(1);
+                await(page, isWrite, seenAt);
+            }
+            case SHARED -> {
+                if (isWrite) {
+                    counters.writeProtect().add(1);
+                    await(page, true, seenAt);
+                } else {
+                    again(page);
+                }
+            }
+            case MODIFIED -> again(page);
+            case SENDING -> {
+                counters.repeated().add(1);
+                if (isWrite) {
+                    pages.set(page, AWAITED);
+                } else {
+                    memory.wake(page);
+                }
+            }
+            case LOST -> unpoisoned.add(page, false, 0);
+            default -> counters.repeated().add(1);
+        }
+    }
+
+    private void again(int page) {
+        counters.repeated().add(1);
+        memory.wake(page);
+    }
+
+    private void await(int page, boolean isWrite, long seenAt) {
+        if (!waiting.isEmpty() || !request(page, isWrite, seenAt)) {
+            counters.waits().add(1);
+            waiting.add(page, isWrite, seenAt);
+        }
+    }
+
+    /** Requests a page for a thread; false if that has to be repeated. */
+    private boolean request(int page, boolean isWrite, long seenAt) {
+        int extent = extentOf(page);
+        Port port = homes[extent];
+        switch (pages.state(page)) {
+            case INVALID -> {
+                if (extents[extent].lost()) {
+                    lose(page);
+                    return true;
+                }
+                if (!port.mayRequest() || !evictions.hasRoom()) {
+                    return false;
+                }
+                pages.setState(page, isWrite ? WRITING : READING);
+                port.request(isWrite ? MessageKind.GETM : MessageKind.GETS, 0, page, seenAt);
+            }
+            case SHARED -> {
+                if (!isWrite) {
+                    memory.wake(page);
+                    return true;
+                }
+                if (extents[extent].lost()) {
+                    lose(page);
+                    return true;
+                }
+                if (!port.mayRequest()) {
+                    return false;
+                }
+                pages.setState(page, UPGRADING);
+                port.request(MessageKind.GETM, CoherentMessage.HAS_SHARED, page, seenAt);
+            }
+            default -> fault(page, isWrite, seenAt);
+        }
+        return true;
+    }
+
+    /** Evicts a page; false if that is not possible now. */
+    private boolean evict(int page) {
+        if (pages.has(page, INVALIDATED | RECALLED) || holds.isFresh(page, clock.getAsLong())) {
+            return false;
+        }
+        if (pages.state(page) == SHARED) {
+            counters.evictions().add(1);
+            discard(page);
+            return true;
+        }
+        if (pages.state(page) != MODIFIED || !home(page).mayEvict() || !sendBack(page)) {
+            return false;
+        }
+        pages.set(page, VICTIM);
+        return true;
+    }
+
+    @Override
+    public int doUrgentWork() {
+        return done ? send() : serve();
+    }
+
+    @Override
+    public int doWork() {
+        if (done) {
+            return send();
+        }
+        int work = serve();
+        if (broken == null) {
+            work += evictions.doWork(waiting.size());
+        }
+        return work + end() + send();
+    }
+
+    private int serve() {
+        follow();
+        String failure = memory.failure();
+        if (broken == null && failure != null) {
+            fail(failure);
+        }
+        int work = memory.isGone() ? 0 : events.read(this::fault, clock.getAsLong());
+        work += poison();
+        if (broken == null) {
+            work += installParked() + serveDeferred() + serveWaiting();
+        }
+        return work + send();
+    }
+
+    private int poison() {
+        int work = 0;
+        for (int left = unpoisoned.size(); left > 0; left--) {
+            if (memory.poison(unpoisoned.page()) == Outcome.AGAIN) {
+                return work;
+            }
+            unpoisoned.remove();
+            work++;
+        }
+        return work;
+    }
+
+    private int installParked() {
+        int work = 0;
+        for (int left = flushing ? 0 : parked.size(); left > 0; left--) {
+            ParkedPages.Parked one = parked.take();
+            if (install(one.page(), one.bytes())) {
+                pages.clear(one.page(), PARKED);
+                work++;
+            } else {
+                parked.add(one);
+            }
+        }
+        return work;
+    }
+
+    /** Gives up what the homes want back, of which the time has come. */
+    private int serveDeferred() {
+        int work = 0;
+        long now = clock.getAsLong();
+        for (int left = deferred.size(); left > 0; left--) {
+            int page = deferred.page();
+            long due = deferred.due();
+            deferred.remove();
+            boolean isDone = due - now <= 0 && !pages.has(page, PARKED) && comply(page);
+            if (isDone) {
+                work++;
+            } else {
+                deferred.add(page, due);
+            }
+        }
+        return work;
+    }
+
+    /** Does what the home wants of a page; false if that has to be repeated. */
+    private boolean comply(int page) {
+        if (pages.has(page, RECALLED) && pages.state(page) == MODIFIED && !sendBack(page)) {
+            return false;
+        }
+        if (pages.has(page, INVALIDATED)) {
+            invalidate(home(page), page);
+        }
+        pages.clear(page, INVALIDATED | RECALLED);
+        return true;
+    }
+
+    private int serveWaiting() {
+        int work = 0;
+        for (int left = waiting.size(); left > 0; left--) {
+            int page = waiting.page();
+            boolean isWrite = waiting.isWrite();
+            long seenAt = waiting.seenAt();
+            waiting.remove();
+            if (request(page, isWrite, seenAt)) {
+                work++;
+            } else {
+                waiting.add(page, isWrite, seenAt);
+            }
+        }
+        return work;
+    }
+
+    private int send() {
+        int sent = 0;
+        for (Port port : ports) {
+            sent += port.send();
+        }
+        return sent;
+    }
+
+    /** Ends the membership: what the process has can no longer be coherent. */
+    @Override
+    public void fail(String why) {
+        if (done || broken != null) {
+            return;
+        }
+        broken = why;
+        log.error(
+                "space {}: this node is no longer a member: {}; the process gets SIGBUS wherever it touches the"
+                        + " memory, and what it alone has changed is lost",
+                guest.name(),
+                why);
+        for (int page = 0; page < pages.size(); page++) {
+            if (pages.isResident(page)) {
+                memory.punch(page);
+            }
+            pages.clear(page, INVALIDATED | RECALLED | PARKED | VICTIM | AWAITED);
+            if (pages.state(page) != INVALID) {
+                pages.setState(page, INVALID);
+                // Threads may wait for it.
+                unpoisoned.add(page, false, 0);
+            }
+        }
+        while (!waiting.isEmpty()) {
+            unpoisoned.add(waiting.page(), false, 0);
+            waiting.remove();
+        }
+        parked.clear();
+        deferred.clear();
+        ports.forEach(Port::close);
+    }
+
+    /** Goes on with the end, if the process has ended. Returns the amount of work. */
+    private int end() {
+        if (!memory.isGone()) {
+            return 0;
+        }
+        String why = "its VMM has ended";
+        String failure = broken;
+        if (failure != null) {
+            finish(new PagerEnd(why + "; " + failure, false));
+            return 1;
+        }
+        if (!flushing) {
+            flushing = true;
+            flushUntil = clock.getAsLong() + flushDeadline.toNanos();
+            while (!waiting.isEmpty()) {
+                waiting.remove();
+            }
+        }
+        int work = flush();
+        if (memory.failure() != null) {
+            finish(new PagerEnd(why + "; " + memory.failure(), false));
+        } else if (isHome() && deferred.isEmpty()) {
+            finish(new PagerEnd(why, true));
+        } else if (clock.getAsLong() - flushUntil > 0) {
+            finish(new PagerEnd(why + "; a home did not take its pages within guest.flush_deadline", false));
+        }
+        return work;
+    }
+
+    /** Sends some of the pages home that no other member has. */
+    private int flush() {
+        int work = parked.size();
+        while (!parked.isEmpty()) {
+            giveBack(parked.take().page());
+        }
+        for (int i = 0; i < FLUSH_SWEEP && pages.count(MODIFIED) > 0; i++) {
+            int page = flushHand;
+            flushHand = flushHand + 1 == pages.size() ? 0 : flushHand + 1;
+            if (pages.state(page) == MODIFIED && home(page).mayEvict() && sendBack(page)) {
+                work++;
+            }
+        }
+        return work;
+    }
+
+    /** Gives back a page that was granted and never installed. */
+    private void giveBack(int page) {
+        switch (pages.state(page)) {
+            case READING -> {
+                pages.clear(page, PARKED);
+                pages.setState(page, INVALID);
+            }
+            case UPGRADING -> {
+                pages.clear(page, PARKED);
+                pages.setState(page, MODIFIED);
+            }
+            default -> {
+                // It stays parked: the file does not have its bytes, and the home has them.
+                pages.set(page, VICTIM);
+                pages.setState(page, SENDING);
+                home(page).put(page);
+            }
+        }
+    }
+
+    /** Whether the homes have all pages. */
+    private boolean isHome() {
+        return pages.count(INVALID) + pages.count(SHARED) + pages.count(LOST) == pages.size();
+    }
+
+    private void finish(PagerEnd how) {
+        if (how.saved()) {
+            ports.forEach(Port::leave);
+            send();
+        }
+        done = true;
+        ended.accept(how);
+    }
+
+    @Override
+    public boolean isCutOff() {
+        for (CoherentExtent extent : extents) {
+            if (!extent.lost()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        node.closed(this);
+    }
+
+    @Override
+    public void count(PageCensus census) {
+        for (int page = 0; page < pages.size(); page++) {
+            census.add(
+                    page,
+                    switch (pages.state(page)) {
+                        case SHARED, UPGRADING -> Where.RESIDENT;
+                        case MODIFIED, SENDING -> Where.DIRTY;
+                        case LOST -> Where.LOST;
+                        default -> Where.REMOTE;
+                    });
+        }
+    }
+
+    /** Why every access gets SIGBUS; null while the memory is coherent. */
+    @Nullable
+    String failure() {
+        return broken;
+    }
+
+    @Override
+    public void probe() {
+        memory.probe();
+    }
+
+    @Override
+    public void resize(int limit) {
+        evictions.resize(limit);
+    }
+
+    @Override
+    public PagerCounters counters() {
+        return counters;
+    }
+
+    @Override
+    public PagerStatus status() {
+        int modified = pages.count(MODIFIED) + pages.count(SENDING);
+        int resident = modified + pages.count(SHARED) + pages.count(UPGRADING);
+        return new PagerStatus(
+                pages.size(),
+                GuestLayout.BASE_PAGE,
+                resident,
+                peakResident,
+                evictions.limit(),
+                pages.size() - resident - pages.count(LOST),
+                0,
+                modified,
+                pages.count(LOST),
+                0,
+                counters.evictions().get(),
+                counters.writtenBack().get(),
+                0,
+                0,
+                0,
+                0);
+    }
+
+    @Override
+    public int fileDescriptor() {
+        return done || memory.isGone() ? -1 : events.fd();
+    }
+
+    @Override
+    public boolean needsPolling() {
+        return !done && (!deferred.isEmpty() || !parked.isEmpty() || !unpoisoned.isEmpty());
+    }
+
+    @Override
+    public boolean waitsForTime() {
+        return flushing && !done;
+    }
+}

@@ -1,0 +1,77 @@
+package io.farpage.agent.data.coherence;
+
+import io.farpage.agent.data.pager.page.GuestLayout;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.UffdMessages;
+
+/**
+ * Reads what the kernel says about a member's memory. Its process may fault; all else that it may do to memory with a
+ * userfaultfd ends the membership.
+ */
+final class MemberEvents {
+    private static final int BATCH = 16;
+
+    private final MemberMemory memory;
+    private final UffdMessages messages = new UffdMessages(BATCH);
+
+    /** Receives faults. */
+    interface Faults {
+        /**
+         * A thread waits for a page, or to write to one.
+         *
+         * @param seenAt when the message was read, nanoseconds
+         */
+        void fault(int page, boolean isWrite, long seenAt);
+    }
+
+    MemberEvents(MemberMemory memory) {
+        this.memory = memory;
+    }
+
+    int fd() {
+        return memory.uffd().fd();
+    }
+
+    /** Reads a batch. Returns how many messages there were. */
+    int read(Faults faults, long now) {
+        int count = memory.uffd().read(messages);
+        if (count < 0) {
+            if (-count == Errno.EINVAL || -count == Errno.EBADF) {
+                memory.fail("faults cannot be read: " + ErrnoName.of(-count));
+            }
+            return 0;
+        }
+        for (int i = 0; i < count; i++) {
+            if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
+                fault(i, faults, now);
+            } else {
+                refuse(i);
+            }
+        }
+        return count;
+    }
+
+    private void fault(int index, Faults faults, long now) {
+        int page = memory.layout().pageAt(messages.address(index));
+        if (page == GuestLayout.NONE) {
+            memory.fail("a fault at 0x%x, which is not in the memory that was handed over"
+                    .formatted(messages.address(index)));
+        } else {
+            faults.fault(page, messages.isWrite(index), now);
+        }
+    }
+
+    private void refuse(int index) {
+        switch (messages.event(index)) {
+            case UffdMessages.EVENT_FORK -> {
+                memory.uffd().child(messages.forked(index)).close();
+                memory.fail("its process has forked with the memory mapped; use MADV_DONTFORK");
+            }
+            case UffdMessages.EVENT_REMOVE -> memory.fail("its process has given up pages, by madvise");
+            case UffdMessages.EVENT_UNMAP -> memory.unmapped(messages.address(index), messages.end(index));
+            case UffdMessages.EVENT_REMAP -> memory.fail("its process has moved the memory, by mremap");
+            default -> memory.fail("an event of kind 0x%x".formatted(messages.event(index)));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package io.farpage.agent.data.coherence;
+
+/** The state of each page of a member, in a byte. Transitions are the member's. */
+final class MemberPages {
+    /** Not resident. */
+    static final int INVALID = 0;
+    /** Not resident, requested to be read. */
+    static final int READING = 1;
+    /** Not resident, requested to be written. */
+    static final int WRITING = 2;
+    /** Resident and write-protected; the home has this version, others may have it. */
+    static final int SHARED = 3;
+    /** As {@link #SHARED}, and requested to be written. */
+    static final int UPGRADING = 4;
+    /** Resident; no other member has the page. */
+    static final int MODIFIED = 5;
+    /** Resident, write-protected, and sent to the home, which has not confirmed that yet. */
+    static final int SENDING = 6;
+    /** Lost with its last owner. */
+    static final int LOST = 7;
+
+    private static final int STATES = 8;
+    private static final int STATE = STATES - 1;
+
+    /** The home wants the page to be given up, and that waits. */
+    static final int INVALIDATED = 8;
+    /** The home wants the page, and that waits. */
+    static final int RECALLED = 16;
+    /** The page was granted and could not be installed yet. */
+    static final int PARKED = 32;
+    /** The page is evicted when the home has it. */
+    static final int VICTIM = 64;
+    /** A thread waits until the home has the page. */
+    static final int AWAITED = 128;
+
+    private final byte[] pages;
+    private final int[] counts = new int[STATES];
+
+    MemberPages(int pages) {
+        this.pages = new byte[pages];
+        counts[INVALID] = pages;
+    }
+
+    int size() {
+        return pages.length;
+    }
+
+    int state(int page) {
+        return pages[page] & STATE;
+    }
+
+    /** Leaves the flags. */
+    void setState(int page, int state) {
+        counts[state(page)]--;
+        counts[state]++;
+        pages[page] = (byte) (pages[page] & ~STATE | state);
+    }
+
+    boolean has(int page, int flag) {
+        return (pages[page] & flag) != 0;
+    }
+
+    void set(int page, int flag) {
+        pages[page] |= (byte) flag;
+    }
+
+    void clear(int page, int flags) {
+        pages[page] &= (byte) ~flags;
+    }
+
+    int count(int state) {
+        return counts[state];
+    }
+
+    /** Pages that are resident or will be. */
+    int held() {
+        return pages.length - counts[INVALID] - counts[LOST];
+    }
+
+    /** Whether the page is in the memory file. */
+    boolean isResident(int page) {
+        int state = state(page);
+        return state >= SHARED && state <= SENDING;
+    }
+}

@@ -1,0 +1,76 @@
+package io.farpage.agent.data.coherence;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.data.coherence.CoherentWorld.Setup;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The real members and directories under random schedules. A failure names its setup and seed. */
+class CoherenceModelTest {
+    private static final int STEPS = 2_000;
+    private static final long WORLDS = Long.getLong("farpage.model.worlds", 300);
+
+    private static Setup draw(Random random, boolean breaks, boolean restarts, boolean leaves, boolean kills) {
+        int pages = 1 + random.nextInt(5);
+        int homes = 1 + random.nextInt(Math.min(2, pages));
+        return new Setup(
+                homes,
+                1 + random.nextInt(3),
+                pages,
+                1 + random.nextInt(pages),
+                1 + random.nextInt(3),
+                1 + random.nextInt(6),
+                breaks,
+                restarts,
+                leaves,
+                kills);
+    }
+
+    private static long run(boolean breaks, boolean restarts, boolean leaves, boolean kills) {
+        long stores = 0;
+        long start = Long.getLong("farpage.model.seed", System.nanoTime());
+        for (long i = 0; i < WORLDS; i++) {
+            long seed = start + i;
+            Setup setup = draw(new Random(seed), breaks, restarts, leaves, kills);
+            try {
+                CoherentWorld world = new CoherentWorld(setup, seed);
+                world.run(STEPS);
+                stores += world.stores();
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError("-Dfarpage.model.seed=" + seed + ": " + e.getMessage(), e);
+            }
+        }
+        return stores;
+    }
+
+    @Test
+    void shouldBeCoherentWhenNothingFails() {
+        assertTrue(run(false, false, false, false) > 10 * WORLDS);
+    }
+
+    @Test
+    void shouldBeCoherentWhenChannelsBreak() {
+        assertTrue(run(true, false, false, false) > 10 * WORLDS);
+    }
+
+    @Test
+    void shouldBeCoherentWhenAgentsOfHomesAreKilled() {
+        assertTrue(run(true, true, false, false) > 10 * WORLDS);
+    }
+
+    @Test
+    void shouldBeCoherentWhenProcessesEnd() {
+        assertTrue(run(true, true, true, false) > 10 * WORLDS);
+    }
+
+    @Test
+    void shouldLosePagesLoudlyWhenMembersAreKilled() {
+        assertTrue(run(true, false, true, true) > 10 * WORLDS);
+    }
+
+    @Test
+    void shouldReadNoOldVersionWhenHomeDoesNotKnowWhatWasLost() {
+        assertTrue(run(true, true, true, true) > WORLDS);
+    }
+}

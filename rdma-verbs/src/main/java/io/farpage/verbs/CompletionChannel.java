@@ -29,6 +29,14 @@ public interface CompletionChannel extends AutoCloseable {
      */
     boolean await(long timeoutNanos);
 
+    /**
+     * As {@link #await}, for a thread that waits for completions of sends. That of a receive may end the sleep late,
+     * but within 100 ms, which lets the soft provider sleep with fewer system calls.
+     */
+    default boolean awaitSends(long timeoutNanos) {
+        return await(timeoutNanos);
+    }
+
     /** @throws ResourceBusyException naming them, while completion queues use this channel */
     @Override
     void close();

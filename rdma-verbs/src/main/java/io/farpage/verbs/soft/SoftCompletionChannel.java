@@ -82,9 +82,18 @@ final class SoftCompletionChannel implements CompletionChannel {
 
     @Override
     public boolean await(long timeoutNanos) {
+        return await(timeoutNanos, false);
+    }
+
+    @Override
+    public boolean awaitSends(long timeoutNanos) {
+        return await(timeoutNanos, true);
+    }
+
+    private boolean await(long timeoutNanos, boolean mayDelayReceives) {
         long now = System.nanoTime();
         if (timeoutNanos > InitiatorConnection.LONGEST_SLEEP.toNanos()) {
-            Initiator only = SoftCompletionQueue.onlyActive(queues);
+            Initiator only = SoftCompletionQueue.onlyActive(queues, mayDelayReceives);
             // Two system calls fewer, and one wake-up instead of two stacked ones.
             if (only != null && only.sleepInReceive(now)) {
                 return true;

@@ -172,8 +172,10 @@ final class SoftCompletionQueue implements CompletionQueue {
     /**
      * The initiator of the only queue pair that can complete something to these queues; null if there are several, or
      * none.
+     *
+     * @param mayDelayReceives whether receives that are posted do not count
      */
-    static @Nullable Initiator onlyActive(SoftCompletionQueue[] queues) {
+    static @Nullable Initiator onlyActive(SoftCompletionQueue[] queues, boolean mayDelayReceives) {
         Initiator only = null;
         int seen = 0;
         for (SoftCompletionQueue queue : queues) {
@@ -183,7 +185,8 @@ final class SoftCompletionQueue implements CompletionQueue {
             for (SoftQueuePair queuePair : queue.queuePairs) {
                 if (++seen > FEW
                         || queuePair.pending().hasReceiveFlush()
-                        || (queuePair.queues().receives() == queue.sink
+                        || (!mayDelayReceives
+                                && queuePair.queues().receives() == queue.sink
                                 && !queuePair.receives().isEmpty())) {
                     return null;
                 }

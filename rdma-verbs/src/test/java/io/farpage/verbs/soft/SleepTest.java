@@ -39,6 +39,24 @@ final class SleepTest {
         }
     }
 
+    @Test
+    void shouldSleepUntilReplyWhenReceiveMayBeNoticedLate() {
+        WorkCompletion[] completions = WorkCompletion.array(4);
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT)) {
+            pair.requireWorking();
+            pair.from.prepareRecv(0, pair.callerMemory.address(), 8, pair.callerRegion.lkey());
+            pair.from.postRecv();
+            for (int i = 0; i < READS; i++) {
+                pair.callerQueue.requestNotification();
+                pair.post(i, 8);
+                assertTrue(pair.channel.awaitSends(TimeUnit.SECONDS.toNanos(10)));
+                pair.callerQueue.requestNotification();
+                assertEquals(1, pair.callerQueue.poll(completions), "READ " + i);
+                assertTrue(completions[0].isSuccess());
+            }
+        }
+    }
+
     /** No reply comes before all of a WRITE is sent, and the socket's buffer has no space for all of it. */
     @Test
     void shouldWakeWhenMoreOfAWriteCanBeSent() {

@@ -24,6 +24,7 @@ final class Links {
 
     private final LinkSlots slots;
     private final Fetchers fetchers;
+    private final Messages messages;
     private final LongSupplier clock;
     private final Consumer<ShardNotice> notices;
     private final PeerLink[] chained;
@@ -36,12 +37,19 @@ final class Links {
     /**
      * @param headerFrames staging memory for peers' pool headers
      * @param fetchers whose transfers go over the links
+     * @param messages what is exchanged over them beside transfers
      * @param clock by which deadlines are judged, see {@link SilenceClock#read}
      * @param notices receives what the control plane is told
      */
-    Links(MemorySegment headerFrames, Fetchers fetchers, LongSupplier clock, Consumer<ShardNotice> notices) {
+    Links(
+            MemorySegment headerFrames,
+            Fetchers fetchers,
+            Messages messages,
+            LongSupplier clock,
+            Consumer<ShardNotice> notices) {
         slots = new LinkSlots(headerFrames);
         this.fetchers = fetchers;
+        this.messages = messages;
         this.clock = clock;
         this.notices = notices;
         chained = new PeerLink[slots.capacity()];
@@ -81,6 +89,7 @@ final class Links {
         } catch (VerbsException e) {
             failLink(link, e.toString());
         }
+        messages.installed(link);
     }
 
     private void refuse(PeerLink link, Connection connection, String reason) {
@@ -117,6 +126,7 @@ final class Links {
                 exchange(link, trial);
             } else {
                 link.up(clock.getAsLong()); // the trial has failed meanwhile
+                messages.up(link);
                 fetchers.retryParked();
             }
         }
@@ -125,6 +135,7 @@ final class Links {
     private void exchange(PeerLink link, PeerLink trial) {
         link.exchange(trial, clock.getAsLong());
         slots.exchanged(link, trial);
+        messages.exchanged(link, trial);
         notices.accept(new ShardNotice.Switched(link, trial, link.connection().attempt()));
         fetchers.retryParked();
     }
@@ -145,6 +156,7 @@ final class Links {
         for (int i = 0; i < chainedCount; i++) {
             PeerLink link = chained[i];
             try {
+                messages.beforePost(link);
                 if (link.hasPrepared()) {
                     link.post();
                 }
@@ -186,6 +198,7 @@ final class Links {
         link.up(clock.getAsLong());
         busy--;
         notices.accept(new ShardNotice.Up(link, link.connection().attempt()));
+        messages.up(link);
         fetchers.retryParked();
     }
 
@@ -214,6 +227,7 @@ final class Links {
             switching--;
         }
         link.drain(reason, clock.getAsLong() + DRAIN_NANOS);
+        messages.failed(link);
         try {
             link.connection().queuePair().modifyToErr();
         } catch (RuntimeException e) {
@@ -265,6 +279,7 @@ final class Links {
      */
     void destroyed(PeerLink link) {
         slots.free(link);
+        messages.destroyed(link);
         link.release();
         busy--;
         fetchers.reclaim(link);

@@ -25,6 +25,7 @@ public final class PeerLink {
 
     private final String peer;
     private final long bulkWindow;
+    private final boolean trial;
 
     private volatile LinkPhase phase = LinkPhase.DOWN;
     private volatile String lastFailure = "";
@@ -50,6 +51,11 @@ public final class PeerLink {
 
     private @Nullable PeerLink successor;
 
+    private boolean messagesWanted;
+    private @Nullable QueuePairMessages messages;
+    /** Entries of the send queue that transfers leave to messages. */
+    private int reserved;
+
     /** @param peer node id */
     public PeerLink(String peer) {
         this(peer, BULK_WINDOW);
@@ -61,8 +67,18 @@ public final class PeerLink {
      * @param bulkWindow bytes, see {@link #BULK_WINDOW}
      */
     public PeerLink(String peer, long bulkWindow) {
+        this(peer, bulkWindow, false);
+    }
+
+    private PeerLink(String peer, long bulkWindow, boolean trial) {
         this.peer = peer;
         this.bulkWindow = bulkWindow;
+        this.trial = trial;
+    }
+
+    /** A second link to a peer, for the queue pair of a trial. No messages are exchanged over it. */
+    public static PeerLink ofTrial(String peer) {
+        return new PeerLink(peer, BULK_WINDOW, true);
     }
 
     /** Node id of the peer. */
@@ -136,6 +152,7 @@ public final class PeerLink {
         prepared = 0;
         outstanding = 0;
         bulk = 0;
+        reserved = fresh.hello().isPresent() ? LinkChannel.SENDS : 0;
         released = false;
         refused = false;
         deadline = deadlineNanos;
@@ -259,7 +276,7 @@ public final class PeerLink {
      */
     boolean prepare(KeyUse use, boolean write, long wrId, long offset, int length, long localAddress, long now) {
         Connection over = connection;
-        if (over == null || over.queuePair().sendQueueSpace() == 0 || !isGranted(use, offset, length)) {
+        if (over == null || over.queuePair().sendQueueSpace() <= reserved || !isGranted(use, offset, length)) {
             return false;
         }
         QueuePair qp = over.queuePair();
@@ -276,6 +293,55 @@ public final class PeerLink {
         }
         prepared++;
         return true;
+    }
+
+    /**
+     * Adds a SEND to the chain of this duty cycle. A queue pair that carries messages has room for it.
+     *
+     * @param now by the shard's {@link SilenceClock}
+     */
+    void prepareMessage(long wrId, long localAddress, int length, long now) {
+        assert reserved > 0 : this;
+        Connection over = connection();
+        if (isQuiet()) {
+            answers.asked(now);
+        }
+        over.queuePair().prepareSend(wrId, localAddress, length, over.rail().stagingLkey(), SendFlag.SIGNALED);
+        prepared++;
+        reserved--;
+    }
+
+    /**
+     * A SEND has completed.
+     *
+     * @param now by the shard's {@link SilenceClock}
+     */
+    void messageCompleted(boolean succeeded, long now) {
+        reserved++;
+        completed(0, succeeded, now);
+    }
+
+    /** Whether it has queue pairs of trials, and those that these have replaced. */
+    boolean isTrial() {
+        return trial;
+    }
+
+    boolean wantsMessages() {
+        return messagesWanted;
+    }
+
+    void wantMessages(boolean wanted) {
+        messagesWanted = wanted;
+    }
+
+    /** What the queue pair has got to with messages; null if there is none, or it carries none. */
+    @Nullable
+    QueuePairMessages messages() {
+        return messages;
+    }
+
+    void messages(QueuePairMessages ofQueuePair) {
+        messages = ofQueuePair;
     }
 
     /** Whether another transfer of {@link Priority#BULK} may be posted. */
@@ -387,10 +453,16 @@ public final class PeerLink {
         Connection own = connection;
         int ownNumber = number;
         DeviceGrants ownGranted = granted;
+        QueuePairMessages ownMessages = messages;
+        int ownReserved = reserved;
         use(other.connection, other.number);
         granted = other.granted;
+        messages = other.messages;
+        reserved = other.reserved;
         other.use(own, ownNumber);
         other.granted = ownGranted;
+        other.messages = ownMessages;
+        other.reserved = ownReserved;
         other.phase = own == null ? LinkPhase.DOWN : LinkPhase.UP;
         successor = null;
         up(now);
@@ -404,6 +476,8 @@ public final class PeerLink {
     void release() {
         use(null, NO_NUMBER);
         granted = DeviceGrants.NOTHING;
+        messages = null;
+        reserved = 0;
         released = false;
         outstanding = 0;
         prepared = 0;

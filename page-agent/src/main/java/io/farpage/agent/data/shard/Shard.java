@@ -40,6 +40,7 @@ public final class Shard {
     private final Runnable noticed;
 
     private final Fetchers fetchers = new Fetchers();
+    private final Messages messages;
     private final List<Rail> devices;
     private final Links links;
     private final Sources sources;
@@ -57,13 +58,28 @@ public final class Shard {
      * @param noticed called on the shard's thread after a notice was queued; must not block
      */
     public Shard(List<Rail> rails, MemorySegment headerFrames, LongSupplier clock, Runnable noticed) {
+        this(rails, headerFrames, MessageMemory.none(), clock, noticed);
+    }
+
+    /**
+     * As {@link #Shard(List, MemorySegment, LongSupplier, Runnable)}, for a shard that exchanges messages.
+     *
+     * @param messageMemory in which it does so
+     */
+    public Shard(
+            List<Rail> rails,
+            MemorySegment headerFrames,
+            MessageMemory messageMemory,
+            LongSupplier clock,
+            Runnable noticed) {
         this.rails = new ArrayList<>(rails);
         this.devices = List.copyOf(rails);
         this.clock = clock;
         this.noticed = noticed;
         silence = new SilenceClock(clock);
         sources = new Sources(clock);
-        this.links = new Links(headerFrames, fetchers, silence::read, this::put);
+        this.messages = new Messages(messageMemory, silence::read, this::postLater, this::failLink);
+        this.links = new Links(headerFrames, fetchers, messages, silence::read, this::put);
         this.lastHousekeeping = silence.now();
         this.maxPolls = maxPolls();
     }
@@ -106,6 +122,16 @@ public final class Shard {
         return fetchers.add(index -> new Fetcher(this, index, capacity, deadlineNanos, use));
     }
 
+    /** Sets what receives the messages of all peers. Without one the shard exchanges none. Before the shard runs. */
+    public void listen(MessageListener listener) {
+        messages.listen(listener);
+    }
+
+    /** Where queue pairs of this shard get the receive for their first message. Any thread. */
+    public MessageMemory messageMemory() {
+        return messages.memory();
+    }
+
     boolean isClosed() {
         return closed;
     }
@@ -123,6 +149,13 @@ public final class Shard {
     /** See {@link Links#failLink}. */
     void failLink(PeerLink link, String reason) {
         links.failLink(link, reason);
+    }
+
+    private void failLink(PeerLink link, String reason, boolean refused) {
+        if (link.phase() != LinkPhase.DRAINING) {
+            links.failLink(link, reason);
+            link.refused(refused);
+        }
     }
 
     long now() {
@@ -150,10 +183,10 @@ public final class Shard {
         }
     }
 
-    /** Sleeps until a completion queue of a rail has something. */
+    /** Sleeps until a completion queue of a rail has a completion of a transfer. */
     void await(Rail rail, long nanos) {
         try {
-            rail.channel().await(nanos);
+            rail.channel().awaitSends(nanos);
         } catch (RuntimeException e) {
             fail(rail, e.toString());
         }
@@ -190,6 +223,7 @@ public final class Shard {
             work += pollCompletions(0);
         }
         work += runCommands();
+        work += messages.deliver();
         work += sources.doUrgentWork();
         work += links.post();
         work += sources.doWork();
@@ -270,12 +304,16 @@ public final class Shard {
 
     /** Whether a link or a transfer has a deadline, so that the thread may not sleep for long. */
     boolean hasDeadlines() {
-        return links.areBusy() || fetchers.hasTransfers() || sources.waitForTime();
+        return links.areBusy() || fetchers.hasTransfers() || messages.hasOutstanding() || sources.waitForTime();
     }
 
     /** Whether posted transfers are all that the thread waits for. */
     boolean awaitsOnlyTransfers() {
-        return !links.areBusy() && fetchers.hasTransfers() && !fetchers.hasParked() && !sources.hasDescriptors();
+        return !links.areBusy()
+                && fetchers.hasTransfers()
+                && !fetchers.hasParked()
+                && !messages.hasChannels()
+                && !sources.hasDescriptors();
     }
 
     private int runCommands() {
@@ -305,6 +343,8 @@ public final class Shard {
                 }
             }
             case ShardCommand.Switch(PeerLink link, PeerLink trial) -> links.beginSwitch(link, trial);
+            case ShardCommand.OpenMessages(PeerLink link) -> messages.want(link, true);
+            case ShardCommand.CloseMessages(PeerLink link) -> messages.want(link, false);
             case ShardCommand.AddRail(Rail rail) -> {
                 rails.add(rail);
                 maxPolls = maxPolls();
@@ -355,7 +395,7 @@ public final class Shard {
                 return work + 1;
             }
             for (int i = 0; i < count; i++) {
-                if (batch[i].status() != WcStatus.SUCCESS) {
+                if (batch[i].status() != WcStatus.SUCCESS && !isFlushedReceive(batch[i])) {
                     rail.failed(batch[i].status());
                 }
                 complete(batch[i]);
@@ -383,14 +423,23 @@ public final class Shard {
         put(new ShardNotice.RailFailed(rail, reason));
     }
 
+    /** Each queue pair that carries messages ends with some. */
+    private static boolean isFlushedReceive(WorkCompletion wc) {
+        return wc.status() == WcStatus.WR_FLUSH_ERR && WrId.isReceive(wc.wrId());
+    }
+
     /** Handles a completion. */
     void complete(WorkCompletion wc) {
         long wrId = wc.wrId();
-        int slot = WrId.slot(wrId);
-        if (WrId.isHeader(wrId)) {
-            links.headerRead(wc);
+        if (WrId.isReserved(wrId)) {
+            if (WrId.isHeader(wrId)) {
+                links.headerRead(wc);
+            } else {
+                messages.completed(wc);
+            }
             return;
         }
+        int slot = WrId.slot(wrId);
         Fetcher owner = fetchers.get(WrId.fetcher(wrId));
         if (!owner.isPosted(slot, WrId.generation(wrId))) {
             return; // of a queue pair that was destroyed before the transfer completed
@@ -411,9 +460,9 @@ public final class Shard {
 
     private int housekeeping(long now) {
         lastHousekeeping = now;
-        int work = links.check(now);
+        int work = links.check(now) + messages.check(now);
         fetchers.expire(now);
-        return work;
+        return work + messages.deliver();
     }
 
     /** The peer has refused the key of the range that a transfer is in. */
@@ -438,6 +487,7 @@ public final class Shard {
         runCommands();
         try {
             links.close();
+            messages.deliver();
         } finally {
             fetchers.close();
         }

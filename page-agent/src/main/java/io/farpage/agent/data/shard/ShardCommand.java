@@ -26,6 +26,18 @@ public sealed interface ShardCommand {
      */
     record Switch(PeerLink link, PeerLink trial) implements ShardCommand {}
 
+    /**
+     * Messages are wanted on a link, on its queue pair and each later one: {@link MessageListener#onOpened} says when
+     * they may be sent. The peer may want them as well.
+     */
+    record OpenMessages(PeerLink link) implements ShardCommand {}
+
+    /**
+     * Messages are no longer wanted on later queue pairs of a link. A channel that is open stays so until its queue pair
+     * is gone, since the peer may use it.
+     */
+    record CloseMessages(PeerLink link) implements ShardCommand {}
+
     /** Adds a device's completion queue. */
     record AddRail(Rail rail) implements ShardCommand {}
 

@@ -2,10 +2,20 @@ package io.farpage.agent.data.shard;
 
 /**
  * A shard's work request ids: 16 bits of fetcher, 16 bits of generation, 32 bits of slot. By its generation a
- * completion of an earlier queue pair is recognised.
+ * completion of an earlier queue pair is recognised. Two numbers are of no fetcher: READs of pool headers, and messages.
  */
 final class WrId {
     private static final int HEADER = 0xFFFF;
+    private static final int MESSAGE = 0xFFFE;
+
+    /** Kinds of work requests of messages: the number is that of a {@link HelloReceive}. */
+    static final int HELLO_RECEIVE = 0;
+    /** The number is that of a channel, and so for the others. */
+    static final int RECEIVE = 1;
+
+    static final int SEND = 2;
+    static final int CREDIT = 3;
+    static final int HELLO = 4;
 
     private WrId() {}
 
@@ -18,8 +28,35 @@ final class WrId {
         return of(HEADER, generation, number);
     }
 
+    /** Whether it is of no fetcher. */
+    static boolean isReserved(long wrId) {
+        return fetcher(wrId) >= MESSAGE;
+    }
+
+    /** Whether it is of the receive of a message. */
+    static boolean isReceive(long wrId) {
+        return fetcher(wrId) == MESSAGE && kind(wrId) <= RECEIVE;
+    }
+
     static boolean isHeader(long wrId) {
         return fetcher(wrId) == HEADER;
+    }
+
+    /** The id of a work request of messages; the slot has 8 bits of kind, 16 of number and 8 of buffer. */
+    static long message(int kind, char generation, int number, int buffer) {
+        return of(MESSAGE, generation, kind << 24 | number << 8 | buffer);
+    }
+
+    static int kind(long wrId) {
+        return slot(wrId) >>> 24;
+    }
+
+    static int number(long wrId) {
+        return slot(wrId) >>> 8 & 0xFFFF;
+    }
+
+    static int buffer(long wrId) {
+        return slot(wrId) & 0xFF;
     }
 
     static int fetcher(long wrId) {

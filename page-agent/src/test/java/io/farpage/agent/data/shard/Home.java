@@ -25,6 +25,7 @@ import java.util.List;
 final class Home implements AutoCloseable {
     static final long INCARNATION = 7;
     static final int BYTES = 2 << 20;
+    static final int PAGE = 4096;
 
     private static final int QUEUE = 8;
 
@@ -36,7 +37,27 @@ final class Home implements AutoCloseable {
     private MemoryRegion exported;
     private final List<QueuePair> queuePairs = new ArrayList<>();
 
+    private final QpOptions options;
+
     Home(String id) {
+        this(
+                id,
+                new QpOptions(
+                        new QpOptions.Sizes(QUEUE, 1, 1, 0, QUEUE),
+                        QpOptions.DEFAULT.retries(),
+                        QpOptions.DEFAULT.path(),
+                        EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)),
+                16 * QUEUE);
+    }
+
+    /**
+     * A node.
+     *
+     * @param options of its queue pairs
+     * @param completions that its completion queue holds
+     */
+    Home(String id, QpOptions options, int completions) {
+        this.options = options;
         SoftProvider soft = new SoftProvider(
                 SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
         try {
@@ -46,7 +67,7 @@ final class Home implements AutoCloseable {
             throw new IllegalStateException(e);
         }
         transports = Transports.open(TransportMode.TCP, soft, soft, pool, System::nanoTime);
-        rails = new ShardRails(transports.devices(), 16 * QUEUE);
+        rails = new ShardRails(transports.devices(), completions);
         exported = device().export(0, BYTES);
     }
 
@@ -60,15 +81,8 @@ final class Home implements AutoCloseable {
 
     /** A queue pair in INIT. */
     QueuePair queuePair() {
-        QueuePair queuePair = device().domain()
-                .createQueuePair(
-                        rail().completionQueue(),
-                        rail().completionQueue(),
-                        new QpOptions(
-                                new QpOptions.Sizes(QUEUE, 1, 1, 0, QUEUE),
-                                QpOptions.DEFAULT.retries(),
-                                QpOptions.DEFAULT.path(),
-                                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
+        QueuePair queuePair =
+                device().domain().createQueuePair(rail().completionQueue(), rail().completionQueue(), options);
         queuePair.modifyToInit();
         queuePairs.add(queuePair);
         return queuePair;

@@ -20,11 +20,10 @@ import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.coherence.CoherentHome;
+import io.farpage.agent.data.coherence.CoherentSpaces;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.config.Config;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
@@ -33,9 +32,6 @@ import java.util.stream.Stream;
  * hosts, and pulls.
  */
 final class Movers {
-    /** This build has no directory for coherent spaces, and makes no guest a member. */
-    private static final CoherentHome NO_DIRECTORY = _ -> CompletableFuture.completedFuture(null);
-
     private final Spaces spaces;
     private final Shards shards;
     private final LinkControl links;
@@ -64,6 +60,13 @@ final class Movers {
         links = open.add(new LinkControl(self, base.transports(), shards.all(), AgentOptions.links(config)));
         links.onChange(base.audit());
         ShardLoop first = shards.loops().getFirst();
+        CoherentSpaces coherent = new CoherentSpaces(
+                self.id(),
+                self.incarnation().value(),
+                self.pool().exported(),
+                new CoherentShard(first, peer -> links.link(peer, 0)),
+                System::nanoTime);
+        first.shard().listen(coherent);
         pulls = open.add(new Pulls(self, first, peer -> links.link(peer, 0), spaces::use, AgentOptions.pulls(config)));
         // Closed after the guests, which may wait for a grant to write their last pages.
         grants = open.add(new ReceivedGrants(self, links));
@@ -95,7 +98,7 @@ final class Movers {
                 presence,
                 shards.loops(),
                 links::link,
-                Optional.empty(),
+                Optional.of(coherent),
                 AgentOptions.guests(config, base.keeping().guests(self.id(), self.incarnation()))));
         guests.onChange(base.audit());
         figures = open.add(new FigureReports(self, guests));
@@ -104,7 +107,7 @@ final class Movers {
                 () -> Stream.concat(guests.copies().stream(), pulls.copies().stream())
                         .toList()));
         given = open.add(new HomeGrants(self, base.transports()));
-        hosting = open.add(new Hosting(self, links, given, pulls, NO_DIRECTORY));
+        hosting = open.add(new Hosting(self, links, given, pulls, coherent));
         hosting.succeed(base.keeping().hosted(), base.keeping()::hosts);
         seals = AgentOptions.sealDirectory(config)
                 .map(directory -> open.add(new SealSweep(directory, self.coordinator())));

@@ -12,12 +12,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -37,8 +37,8 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         /** Adds this to what the shard runs. */
         void add(DutyCycle cycle);
 
-        /** Messages are to be exchanged with a node. */
-        void open(String node);
+        /** Has messages exchanged with another node. */
+        void open(String peer);
     }
 
     private final String node;
@@ -50,7 +50,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     private final Map<Long, Hosted> directories = new HashMap<>();
     private final Map<Long, Member> members = new HashMap<>();
     private final List<MessageChannel> channels = new ArrayList<>();
-    private final Set<String> opened = new HashSet<>();
+    private final Set<String> opened = ConcurrentHashMap.newKeySet();
     /** From this node's members to its directories; null before it is needed. */
     private @Nullable Loopback loopback;
 
@@ -115,7 +115,6 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
                 : new Hosted(new Directory(space, frames(extents), first.torn()), places);
         directories.put(space, hosted);
         start();
-        first.members().forEach(member -> open(member.node()));
         hosted.directory().setMembers(first.members(), first.torn(), isFirst, homeChannels());
     }
 
@@ -135,18 +134,23 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         }
     }
 
-    /** Has messages exchanged with a node. */
+    /** Has messages exchanged with a node. Any thread. */
     private void open(String peer) {
         if (!opened.add(peer)) {
             return;
         }
         if (peer.equals(node)) {
-            loopback = Loopback.pair(node, incarnation);
-            directories.values().forEach(hosted -> hosted.directory().onOpened(loopback.other()));
-            members.values().forEach(member -> member.onOpened(loopback));
+            shard.run(this::openLoopback);
         } else {
             shard.open(peer);
         }
+    }
+
+    private void openLoopback() {
+        Loopback own = Loopback.pair(node, incarnation);
+        loopback = own;
+        directories.values().forEach(hosted -> hosted.directory().onOpened(own.other()));
+        members.values().forEach(member -> member.onOpened(own));
     }
 
     /** The channels of directories to members. */
@@ -170,6 +174,10 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     @Override
     public CoherentMember make(
             MemberGuest guest, Supplier<SpaceMap> map, PagerOptions options, Consumer<PagerEnd> ended) {
+        SpaceMap now = map.get();
+        for (int i = 0; i < now.extents(); i++) {
+            open(now.node(i));
+        }
         Member member = new Member(guest, map, options, clock, new Connecting(), ended);
         shard.run(() -> {
             start();
@@ -181,8 +189,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     /** What a member asks of its node. */
     private final class Connecting implements Member.Node {
         @Override
-        public List<MessageChannel> channels(Collection<String> homes) {
-            homes.forEach(CoherentSpaces.this::open);
+        public List<MessageChannel> channels() {
             return memberChannels();
         }
 

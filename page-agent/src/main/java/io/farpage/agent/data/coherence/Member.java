@@ -28,7 +28,6 @@ import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -56,8 +55,8 @@ final class Member implements CoherentMember {
 
     /** The node of a member. The shard's thread, but for what says otherwise. */
     interface Node {
-        /** Has messages exchanged with these nodes. Returns the channels that are open. */
-        List<? extends MessageChannel> channels(Collection<String> homes);
+        /** The channels that are open. */
+        List<? extends MessageChannel> channels();
 
         /** The member is no longer used. Any thread. */
         void closed(Member member);
@@ -139,7 +138,7 @@ final class Member implements CoherentMember {
         }
         extents = list.toArray(CoherentExtent[]::new);
         homes = list.stream().map(extent -> port(extent.home())).toArray(Port[]::new);
-        node.channels(list.stream().map(CoherentExtent::home).toList()).forEach(this::onOpened);
+        node.channels().forEach(this::onOpened);
         if (isCutOff()) {
             fail("the space was deleted, or another node has taken it over");
             return;

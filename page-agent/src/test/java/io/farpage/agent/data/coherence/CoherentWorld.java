@@ -13,7 +13,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -138,7 +137,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         }
 
         @Override
-        public List<SimulatedChannel> channels(Collection<String> names) {
+        public List<SimulatedChannel> channels() {
             return open(this);
         }
 

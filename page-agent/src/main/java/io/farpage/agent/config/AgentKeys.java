@@ -279,6 +279,14 @@ public final class AgentKeys {
             "How long that may take; then the agent ends, and pages without another home are lost. Below what the"
                     + " service manager waits before it kills.");
 
+    public static final Key<Integer> COHERENCE_PEERS = Key.integer(
+            "coherence.peers",
+            16,
+            0,
+            1024,
+            "Peers that this agent exchanges messages with at once, as members and homes of a space do that several"
+                    + " nodes use together. Each takes 272 KiB of `pool.staging`, while there are messages. 0: none.");
+
     public static final Key<Integer> LINK_MAX =
             Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
     public static final Key<LinkMode> LINK_MODE = Key.choice(
@@ -436,6 +444,7 @@ public final class AgentKeys {
             MIRROR_REPAIR_RATE,
             DRAIN_ON_STOP,
             DRAIN_TIMEOUT,
+            COHERENCE_PEERS,
             LINK_MAX,
             LINK_MODE,
             LINK_GRACE,

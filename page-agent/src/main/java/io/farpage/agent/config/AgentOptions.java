@@ -80,7 +80,10 @@ public final class AgentOptions {
         return new HostPort(host, listening.map(HostPort::port).orElse(0));
     }
 
-    /** The options of queue pairs. Agents post no receives, move a page with one entry and send nothing inline. */
+    /**
+     * The options of queue pairs that carry no messages: they post no receives, move a page with one entry and send
+     * nothing inline.
+     */
     public static QpOptions queuePairs(Config config) {
         return new QpOptions(
                 new QpOptions.Sizes(

@@ -2,6 +2,7 @@ package io.farpage.agent.config;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.config.Config;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.ibverbs.IbverbsProvider;
@@ -29,14 +30,20 @@ public record QueuePairMemory(String purpose, long needed, long permitted) {
     static QueuePairMemory of(Config config, long permitted) {
         QpOptions options = AgentOptions.queuePairs(config);
         TransportMode mode = config.get(AgentKeys.TRANSPORT_MODE);
-        long each = (mode == TransportMode.RDMA ? 0 : SoftProvider.nativeBytes(options))
-                + (mode == TransportMode.TCP ? 0 : IbverbsProvider.nativeBytes(options));
+        boolean messages = config.get(AgentKeys.COHERENCE_PEERS) > 0;
+        long ofFirstShard = bytes(mode, messages ? MessageMemory.enlarged(options) : options);
         int shards = config.get(AgentKeys.SHARD_COUNT);
         return new QueuePairMemory(
                 "link.max %d peers at each of shard.count %d shards with rdma.max_send_wr %d"
                         .formatted(config.get(AgentKeys.LINK_MAX), shards, config.get(AgentKeys.RDMA_MAX_SEND_WR)),
-                each * AgentOptions.links(config).queuePairsOfAShard() * shards,
+                (ofFirstShard + (shards - 1) * bytes(mode, options))
+                        * AgentOptions.links(config).queuePairsOfAShard(),
                 permitted);
+    }
+
+    private static long bytes(TransportMode mode, QpOptions queuePair) {
+        return (mode == TransportMode.RDMA ? 0 : SoftProvider.nativeBytes(queuePair))
+                + (mode == TransportMode.TCP ? 0 : IbverbsProvider.nativeBytes(queuePair));
     }
 
     /** Without the flag the JVM permits as much as the largest heap. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.farpage.agent.control.link.LinkOptions;
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.linux.ThreadScheduling;
@@ -88,7 +89,7 @@ class AgentOptionsTest {
         int queuePairsForAPeerWithMoreShards = (LinkOptions.MAX_SHARDS - 1) * 2;
         assertEquals(
                 (2 + LinkOptions.TRIALS) * (ownQueuePair + queuePairsForAPeerWithMoreShards),
-                links.completionsOfAShard());
+                links.completionsOfAShard(MessageMemory.none()));
     }
 
     private static Config config(Map<String, String> flags) {

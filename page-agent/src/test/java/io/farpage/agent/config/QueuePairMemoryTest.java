@@ -3,6 +3,7 @@ package io.farpage.agent.config;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.verbs.ibverbs.IbverbsProvider;
 import io.farpage.verbs.soft.SoftProvider;
 import java.util.HashMap;
@@ -23,19 +24,29 @@ final class QueuePairMemoryTest {
     void shouldCountEveryQueuePairOfEveryShard() {
         Map<String, String> settings = Map.of("link.max", "100", "shard.count", "4");
         var options = AgentOptions.queuePairs(AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings));
-        long soft = SoftProvider.nativeBytes(options);
-        long rdma = IbverbsProvider.nativeBytes(options);
+        var withMessages = MessageMemory.enlarged(options);
+        // The first of four shards exchanges messages.
+        long soft = SoftProvider.nativeBytes(withMessages) + 3 * SoftProvider.nativeBytes(options);
+        long rdma = IbverbsProvider.nativeBytes(withMessages) + 3 * IbverbsProvider.nativeBytes(options);
 
         // A link may be tried over RDMA while it goes over TCP, eight at once.
-        assertEquals(108 * 4 * (soft + rdma), memory(settings, GIB).needed());
+        assertEquals(108 * (soft + rdma), memory(settings, GIB).needed());
         assertEquals(
-                108 * 4 * soft,
+                108 * soft,
                 memory(Map.of("link.max", "100", "shard.count", "4", "transport.mode", "tcp"), GIB)
                         .needed());
         assertEquals(
-                108 * 4 * rdma,
+                108 * rdma,
                 memory(Map.of("link.max", "100", "shard.count", "4", "transport.mode", "rdma"), GIB)
                         .needed());
+    }
+
+    @Test
+    void shouldNeedNothingForMessagesWhenThereAreNone() {
+        Map<String, String> settings = Map.of("link.max", "100", "transport.mode", "tcp", "coherence.peers", "0");
+        var options = AgentOptions.queuePairs(AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings));
+        assertEquals(
+                108 * SoftProvider.nativeBytes(options), memory(settings, GIB).needed());
     }
 
     @Test

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
@@ -34,21 +35,24 @@ public record EndpointRequest(
     }
 
     /**
-     * The same without what devices may reach, which a coordinator of an earlier release refuses as an unknown field.
+     * The same without what a coordinator of an earlier release refuses as unknown fields: what devices may reach, and
+     * whether queue pairs receive messages.
      */
-    public EndpointRequest withoutFabrics() {
+    public EndpointRequest reduced() {
         return new EndpointRequest(
                 incarnation,
                 peerIncarnation,
                 attempt,
                 answers,
-                withoutFabrics(entries),
-                trial.map(offer -> new TrialOffer(
-                        offer.attempt(), offer.answers(), offer.proven(), withoutFabrics(offer.entries()))));
+                reduced(entries),
+                trial.map(offer ->
+                        new TrialOffer(offer.attempt(), offer.answers(), offer.proven(), reduced(offer.entries()))));
     }
 
-    private static List<QpEntry> withoutFabrics(List<QpEntry> entries) {
-        return entries.stream().map(entry -> entry.withFabric(Optional.empty())).toList();
+    private static List<QpEntry> reduced(List<QpEntry> entries) {
+        return entries.stream()
+                .map(entry -> entry.withFabric(Optional.empty()).withMessages(OptionalInt.empty()))
+                .toList();
     }
 
     static List<QpEntry> checked(List<QpEntry> entries) {

@@ -20,6 +20,7 @@ import java.util.OptionalInt;
  * @param header the header page of the pool, over this queue pair's device
  * @param maxRdAtomic READs that it answers at once, 1..255; agents before 0.2 leave it out
  * @param fabric for rdma, what its device may reach; agents of earlier releases leave it out. Forbidden for tcp
+ * @param messages version of the messages that it receives, 1..255; left out if it has posted no receive
  */
 public record QpEntry(
         @JsonProperty(required = true) TransportKind transport,
@@ -34,7 +35,8 @@ public record QpEntry(
         OptionalInt port,
         @JsonProperty(required = true) HeaderPage header,
         OptionalInt maxRdAtomic,
-        Optional<Fabric> fabric) {
+        Optional<Fabric> fabric,
+        OptionalInt messages) {
 
     /** Checks the fields and what the transport asks of them. */
     public QpEntry {
@@ -47,6 +49,7 @@ public record QpEntry(
             throw new IllegalArgumentException("mtu: %d is not one of 256, 512, 1024, 2048, 4096".formatted(mtu));
         }
         maxRdAtomic.ifPresent(depth -> Check.range("maxRdAtomic", depth, 1, 255));
+        messages.ifPresent(version -> Check.range("messages", version, 1, 255));
         gid = Optional.of(gid.orElse(Gid.ZERO));
         switch (transport) {
             case TCP -> {
@@ -85,7 +88,8 @@ public record QpEntry(
                 OptionalInt.empty(),
                 header,
                 OptionalInt.empty(),
-                Optional.empty());
+                Optional.empty(),
+                OptionalInt.empty());
     }
 
     /** An entry for a queue pair of the soft provider, whose LID is the port. */
@@ -104,21 +108,28 @@ public record QpEntry(
                 OptionalInt.of(port),
                 header,
                 OptionalInt.empty(),
-                Optional.empty());
+                Optional.empty(),
+                OptionalInt.empty());
     }
 
     /** The same entry of a queue pair that answers {@code depth} READs and atomics at once. */
     public QpEntry withMaxRdAtomic(int depth) {
-        return with(OptionalInt.of(depth), fabric);
+        return with(OptionalInt.of(depth), fabric, messages);
     }
 
     /** The same entry with what its device may reach. */
     public QpEntry withFabric(Optional<Fabric> reached) {
-        return with(maxRdAtomic, reached);
+        return with(maxRdAtomic, reached, messages);
     }
 
-    private QpEntry with(OptionalInt depth, Optional<Fabric> reached) {
-        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, header, depth, reached);
+    /** The same entry of a queue pair that receives messages of a version, or none. */
+    public QpEntry withMessages(OptionalInt version) {
+        return with(maxRdAtomic, fabric, version);
+    }
+
+    private QpEntry with(OptionalInt depth, Optional<Fabric> reached, OptionalInt version) {
+        return new QpEntry(
+                transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, header, depth, reached, version);
     }
 
     /** What makes an entry unique within an endpoint. */

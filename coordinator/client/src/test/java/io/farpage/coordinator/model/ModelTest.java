@@ -102,7 +102,8 @@ class ModelTest {
                         OptionalInt.empty(),
                         HEADER,
                         OptionalInt.empty(),
-                        Optional.empty()))
+                        Optional.empty(),
+                        OptionalInt.empty()))
                 .startsWith("host and port"));
         assertTrue(refusal(() -> new QpEntry(
                         TransportKind.RDMA,
@@ -117,12 +118,15 @@ class ModelTest {
                         OptionalInt.of(1),
                         HEADER,
                         OptionalInt.empty(),
-                        Optional.empty()))
+                        Optional.empty(),
+                        OptionalInt.empty()))
                 .startsWith("host and port"));
         QpEntry entry = QpEntry.tcp(0, 0, 1, Gid.ZERO, 0, 1024, "h", 1, HEADER);
         assertTrue(refusal(() -> entry.withMaxRdAtomic(0)).startsWith("maxRdAtomic"));
         assertTrue(refusal(() -> entry.withMaxRdAtomic(256)).startsWith("maxRdAtomic"));
         assertEquals(OptionalInt.of(255), entry.withMaxRdAtomic(255).maxRdAtomic());
+        assertTrue(refusal(() -> entry.withMessages(OptionalInt.of(256))).startsWith("messages: 256"));
+        assertEquals(OptionalInt.of(1), entry.withMessages(OptionalInt.of(1)).messages());
     }
 
     @Test

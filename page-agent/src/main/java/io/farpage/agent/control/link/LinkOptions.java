@@ -1,5 +1,6 @@
 package io.farpage.agent.control.link;
 
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.verbs.QpOptions;
 import java.time.Duration;
 
@@ -87,9 +88,11 @@ public record LinkOptions(
      * The most completions that all queue pairs of one shard on one device may have outstanding. A peer with more
      * shards than this node has queue pairs beyond the shard's own, which post nothing and count one send and one
      * receive each.
+     *
+     * @param messages of the shard
      */
-    public int completionsOfAShard() {
-        return queuePairsOfAShard()
-                * (queuePairs.sizes().maxSendWr() + queuePairs.sizes().maxRecvWr() + 2 * (MAX_SHARDS - 1));
+    public int completionsOfAShard(MessageMemory messages) {
+        QpOptions.Sizes sizes = messages.sizeFor(queuePairs).sizes();
+        return queuePairsOfAShard() * (sizes.maxSendWr() + sizes.maxRecvWr() + 2 * (MAX_SHARDS - 1));
     }
 }

@@ -2,6 +2,8 @@ package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.RailPairs.Pair;
+import io.farpage.agent.data.shard.HelloReceive;
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.coordinator.model.Fabric;
 import io.farpage.coordinator.model.Gid;
@@ -14,13 +16,21 @@ import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QueuePair;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * A queue pair of a link, for one shard on one device.
  *
  * @param peer the peer's queue pair that it is connected to
+ * @param hello the receive that is posted for the peer's first message; empty if the shard exchanges none
  */
-record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair, Optional<QpEntry> peer) {
+record LinkQueuePair(
+        OpenDevice device,
+        int shard,
+        Rail rail,
+        QueuePair queuePair,
+        Optional<QpEntry> peer,
+        Optional<HelloReceive> hello) {
     /**
      * READs that a peer answers at once if its offer does not say: the default of
      * {@code rdma.max_rd_atomic}.
@@ -36,6 +46,7 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
         PathLimits limits = PathLimits.of(queuePair.options());
         return toEntry(limits.mtu().bytes())
                 .withMaxRdAtomic(limits.maxRdAtomic())
+                .withMessages(hello.isPresent() ? OptionalInt.of(MessageMemory.VERSION) : OptionalInt.empty())
                 .withFabric(fabric.map(one ->
                         peer.map(theirs -> one.connectedTo(theirs.rail())).orElse(one)));
     }
@@ -65,7 +76,18 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
         queuePair.modifyToRtr(
                 toEndpoint(theirs),
                 new PathLimits(Mtu.ofBytes(theirs.mtu()), theirs.maxRdAtomic().orElse(UNSTATED_MAX_RD_ATOMIC)));
-        return new LinkQueuePair(device, shard, rail, queuePair, Optional.of(theirs));
+        return new LinkQueuePair(device, shard, rail, queuePair, Optional.of(theirs), hello);
+    }
+
+    /** The same, with a receive that is posted. */
+    LinkQueuePair withHello(Optional<HelloReceive> posted) {
+        return new LinkQueuePair(device, shard, rail, queuePair, peer, posted);
+    }
+
+    /** The receive for the peer's first message; empty if one of both exchanges none, or another version. */
+    Optional<HelloReceive> agreedHello() {
+        return hello.filter(
+                _ -> peer.map(QpEntry::messages).equals(Optional.of(OptionalInt.of(MessageMemory.VERSION))));
     }
 
     private static QpEndpoint toEndpoint(QpEntry entry) {

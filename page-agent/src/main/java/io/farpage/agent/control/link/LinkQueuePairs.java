@@ -6,6 +6,7 @@ import io.farpage.agent.control.link.Handshake.Theirs;
 import io.farpage.agent.control.link.RailPairs.Pair;
 import io.farpage.agent.control.link.Wiring.Wire;
 import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.PeerMemory;
@@ -289,13 +290,25 @@ final class LinkQueuePairs {
     private void create(OpenDevice device, int shard) {
         Rail rail = shards.get(shard % shards.size()).rails().on(device);
         QpOptions options = context.options().queuePairs();
+        MessageMemory messages = shard < shards.size() ? messagesOf(shard) : MessageMemory.none();
         QpOptions wanted = shard < shards.size()
-                ? options
+                ? messages.sizeFor(options)
                 : options.withSizes(options.sizes().withQueues(1, 1));
         QueuePair queuePair = device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
-        queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair, Optional.empty()));
+        LinkQueuePair created = new LinkQueuePair(device, shard, rail, queuePair, Optional.empty(), Optional.empty());
+        queuePairs.add(created);
         queuePair.modifyToInit();
         secret.ifPresent(queuePair::requireProof);
+        queuePairs.set(queuePairs.size() - 1, created.withHello(messages.post(queuePair, rail)));
+    }
+
+    private MessageMemory messagesOf(int shard) {
+        return shards.get(shard).loop().shard().messageMemory();
+    }
+
+    /** A queue pair is destroyed: its receive is no more. */
+    private void onDestroyed(LinkQueuePair one) {
+        one.hello().ifPresent(hello -> messagesOf(one.shard()).release(hello));
     }
 
     /** An offer of the peer's as the handshake sees it. */
@@ -334,7 +347,13 @@ final class LinkQueuePairs {
                     one.shard(),
                     new ShardCommand.Install(
                             links.get(one.shard()),
-                            new Connection(one.queuePair(), one.rail(), view.incarnation(), memory, attempt)));
+                            new Connection(
+                                    one.queuePair(),
+                                    one.rail(),
+                                    view.incarnation(),
+                                    memory,
+                                    attempt,
+                                    one.agreedHello())));
             installed++;
         }
     }
@@ -365,6 +384,7 @@ final class LinkQueuePairs {
                 }
                 context.destroyer().destroy(one.queuePair(), "link to " + peer, () -> {
                     submit(one.shard(), new ShardCommand.Destroyed(notice.link(), notice.attempt()));
+                    onDestroyed(one);
                     queuePairs.remove(one);
                     installed--;
                     completeRemoval();
@@ -411,6 +431,7 @@ final class LinkQueuePairs {
             queuePairs.remove(one);
             ending.add(one);
             context.destroyer().destroy(one.queuePair(), "link to " + peer, () -> {
+                onDestroyed(one);
                 ending.remove(one);
                 completeRemoval();
             });
@@ -424,6 +445,7 @@ final class LinkQueuePairs {
                 queuePairs.remove(one);
                 try {
                     one.queuePair().close();
+                    onDestroyed(one);
                 } catch (RuntimeException e) {
                     log.error("link to {}: a queue pair could not be destroyed: {}", peer, e.toString());
                 }

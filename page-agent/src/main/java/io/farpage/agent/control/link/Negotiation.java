@@ -26,7 +26,7 @@ final class Negotiation {
     private final Fencing fencing;
     private final Collection<LinkSession> sessions;
     /** The coordinator of this epoch refuses what devices may reach. */
-    private Optional<Epoch> withoutFabricsIn = Optional.empty();
+    private Optional<Epoch> reducedIn = Optional.empty();
 
     private final SecureRandom random = new SecureRandom();
     private final Set<String> requested = ConcurrentHashMap.newKeySet();
@@ -165,19 +165,19 @@ final class Negotiation {
     private void publish(LinkSession session, PeerView view) throws CoordinatorException {
         EndpointRequest endpoint = session.toPublish(self.incarnation());
         Optional<Epoch> epoch = self.coordinator().allegiance().status().seen().map(Seen::epoch);
-        if (withoutFabricsIn.isPresent() && withoutFabricsIn.equals(epoch)) {
-            publish(session, endpoint.withoutFabrics());
+        if (reducedIn.isPresent() && reducedIn.equals(epoch)) {
+            publish(session, endpoint.reduced());
         } else {
             try {
                 publish(session, endpoint);
             } catch (CoordinatorRefusedException e) {
                 // Nothing else in an endpoint is unknown to a coordinator of an earlier release. Its nodes then match
                 // rails by their numbers, since neither gets the fabrics of the other.
-                if (!isMalformed(e) || endpoint.equals(endpoint.withoutFabrics())) {
+                if (!isMalformed(e) || endpoint.equals(endpoint.reduced())) {
                     throw e;
                 }
-                publish(session, endpoint.withoutFabrics());
-                withoutFabricsIn = epoch;
+                publish(session, endpoint.reduced());
+                reducedIn = epoch;
             }
         }
         session.published(view);

@@ -27,7 +27,8 @@ final class SessionQueuePairs {
     SessionQueuePairs(String peer, LinkContext context) {
         this.context = context;
         this.links = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
-        this.trialLinks = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
+        this.trialLinks =
+                context.shards().stream().map(_ -> PeerLink.ofTrial(peer)).toList();
         this.failures = new RailFailures(context.options().longestRdmaPause());
         this.ofLink = new LinkQueuePairs(peer, context, failures);
         this.ofTrial = new LinkQueuePairs(peer, context, failures);

@@ -4,7 +4,6 @@ import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -16,12 +15,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Hello receives are for the thread that creates queue pairs, the rest for the shard's.
  */
 public final class MessageMemory {
+    /** Of the messages, as offers of queue pairs have it. */
+    public static final int VERSION = MessageHeader.VERSION;
+
     /** Receives of a queue pair: those of its channel, and that of the HELLO. */
     private static final int RECEIVES = LinkChannel.RECEIVES + 1;
 
+    private static final MessageMemory NONE = new MessageMemory(MemorySegment.NULL, Optional.empty(), 0);
+
     /** For a shard that exchanges none. */
     public static MessageMemory none() {
-        return new MessageMemory(Arena.ofAuto().allocate(0), Optional.empty(), 0);
+        return NONE;
     }
 
     private final MemorySegment hellos;
@@ -47,6 +51,11 @@ public final class MessageMemory {
         int capacity = maxPeers == 0 ? 0 : (int) (hellos.byteSize() / MessageChannel.HEADER_BYTES);
         free = new FrameAllocator(capacity);
         generations = new char[capacity];
+    }
+
+    /** The options of a queue pair of this shard, if those of one without messages are {@code transfers}. */
+    public QpOptions sizeFor(QpOptions transfers) {
+        return isPresent() ? enlarged(transfers) : transfers;
     }
 
     /** What queue pairs need that carry messages beside transfers. */
@@ -75,7 +84,7 @@ public final class MessageMemory {
      */
     public Optional<HelloReceive> post(QueuePair queuePair, Rail rail) {
         QpOptions.Sizes sizes = queuePair.options().sizes();
-        if (sizes.maxRecvWr() < RECEIVES || sizes.maxSendWr() <= LinkChannel.SENDS) {
+        if (!isPresent() || sizes.maxRecvWr() < RECEIVES || sizes.maxSendWr() <= LinkChannel.SENDS) {
             return Optional.empty();
         }
         int index = free.allocate();

@@ -10,9 +10,13 @@ import io.farpage.agent.data.shard.DeviceGrants;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.agent.data.shard.MessageChannel;
+import io.farpage.agent.data.shard.MessageListener;
+import io.farpage.agent.data.shard.MessageMemory;
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.Priority;
 import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.model.DeviceInfo;
@@ -36,8 +40,10 @@ import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.soft.SoftOptions;
 import io.farpage.verbs.soft.SoftProvider;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -53,6 +59,28 @@ import java.util.stream.IntStream;
 final class LinkNode implements AutoCloseable {
     private static final int POOL_BYTES = 2 << 20;
     private static final int HEADERS = 4;
+    private static final int HELLOS_AT = 4096;
+
+    /** The channels that have opened, and what has arrived. */
+    final List<MessageChannel> opened = new ArrayList<>();
+
+    int messages;
+    private final MessageListener listener = new MessageListener() {
+        @Override
+        public void onOpened(MessageChannel channel) {
+            opened.add(channel);
+        }
+
+        @Override
+        public void onMessage(MessageChannel channel, MemorySegment message) {
+            messages++;
+        }
+
+        @Override
+        public void onClosed(MessageChannel channel) {
+            opened.remove(channel);
+        }
+    };
 
     final String id;
     final Incarnation incarnation;
@@ -93,6 +121,7 @@ final class LinkNode implements AutoCloseable {
                 QpOptions.DEFAULT.path(),
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
         options = LinkOptions.of(queuePairs, 4, Duration.ofMillis(500), Duration.ofSeconds(5));
+        pool.stagingFrames().allocateRun(2);
         shards = IntStream.range(0, shardCount)
                 .mapToObj(number -> shard(number, clock))
                 .toList();
@@ -105,13 +134,20 @@ final class LinkNode implements AutoCloseable {
         session = new LinkSession(peer, context);
     }
 
+    private MessageMemory messages() {
+        return new MessageMemory(
+                pool.staging().asSlice(HELLOS_AT, HEADERS * MessageChannel.HEADER_BYTES * 4L), pool, HEADERS);
+    }
+
     private LinkShard shard(int number, LongSupplier clock) {
-        ShardRails rails = new ShardRails(transports.devices(), 256);
+        ShardRails rails = new ShardRails(transports.devices(), 1024);
         Shard shard = new Shard(
                 rails.rails(),
                 pool.staging().asSlice((long) number * HEADERS * PoolHeader.BYTES, HEADERS * PoolHeader.BYTES),
+                number == 0 ? messages() : MessageMemory.none(),
                 clock,
                 () -> {});
+        shard.listen(listener);
         ShardLoop.Options idle = new ShardLoop.Options(
                 "shard " + number + " of " + id,
                 IdleStrategy.BLOCK,
@@ -135,6 +171,13 @@ final class LinkNode implements AutoCloseable {
         }
         context.destroyer().runContinuations();
         completionQueues.step(session::uses);
+    }
+
+    /** Wants messages on the link of the first shard. */
+    void openMessages() {
+        shards.getFirst()
+                .loop()
+                .submit(new ShardCommand.OpenMessages(session.links().getFirst()));
     }
 
     /** The best device. */
@@ -202,7 +245,7 @@ final class LinkNode implements AutoCloseable {
     /** What this node publishes toward {@code peer}. */
     Endpoint published(LinkNode peer) {
         EndpointRequest own = session.toPublish(incarnation);
-        EndpointRequest request = isOfEarlierRelease || peer.isOfEarlierRelease ? own.withoutFabrics() : own;
+        EndpointRequest request = isOfEarlierRelease || peer.isOfEarlierRelease ? own.reduced() : own;
         return new Endpoint(
                 id,
                 peer.id,

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.link.Handshake.Step;
+import io.farpage.agent.data.shard.MessageChannel;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.QpEntry;
@@ -517,6 +518,46 @@ final class LinkSessionTest {
         assertEquals("up rdma", a.state());
         assertEquals("", a.session.status().detail());
         assertEquals(Step.WAIT, a.session.next(Optional.of(b.published(a)), true));
+    }
+
+    @Test
+    void shouldOpenAnotherMessageChannelWhenLinkMovesToRdma() {
+        b.openMessages();
+        prove();
+        runUntil("a channel", () -> a.opened.size() == 1 && b.opened.size() == 1);
+        MessageChannel overTcp = a.opened.getFirst();
+        runUntil(
+                "proofs",
+                () -> trial(a, b).orElseThrow().proven()
+                        && trial(b, a).orElseThrow().proven());
+        stepTrial(a, b);
+        stepTrial(b, a);
+        runUntil("the move", () -> a.state().equals("up rdma") && b.state().equals("up rdma"));
+        runUntil("another channel", () -> !a.opened.contains(overTcp) && a.opened.size() == 1 && b.opened.size() == 1);
+        stepTrial(a, b);
+        stepTrial(b, a);
+        endDraining();
+        runUntil("the end of the old queue pairs", () -> !a.session.hasTrial() && !b.session.hasTrial());
+        a.opened.getFirst().claim();
+        a.opened.getFirst().send(MessageChannel.HEADER_BYTES);
+        runUntil("the message", () -> b.messages == 1);
+    }
+
+    @Test
+    void shouldExchangeNoMessagesWhenPeerOffersNone() {
+        useTcpAlone();
+        b.isOfEarlierRelease = true;
+        a.openMessages();
+        link("tcp");
+        assertTrue(b.published(a).entries().stream()
+                .allMatch(entry -> entry.messages().isEmpty()));
+        for (int step = 0; step < 1000; step++) {
+            a.step();
+            b.step();
+        }
+        assertEquals(List.of(), a.opened);
+        assertEquals(List.of(), b.opened);
+        assertEquals("up tcp", a.state());
     }
 
     @Test

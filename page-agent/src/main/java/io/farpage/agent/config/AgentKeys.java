@@ -489,7 +489,7 @@ public final class AgentKeys {
     /** All keys, in the order of the reference page. */
     public static final Schema SCHEMA = KEYS.withRetired(Map.of(
             "rdma.max_recv_wr",
-            "agents post no receives; remove it",
+            "agents post the receives that their messages need; remove it",
             "rdma.max_sge",
             "agents move a page with one scatter/gather entry; remove it",
             "rdma.max_inline_data",

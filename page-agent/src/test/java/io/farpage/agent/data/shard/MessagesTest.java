@@ -11,6 +11,7 @@ import io.farpage.it.deadlines.Allocations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -210,31 +211,54 @@ final class MessagesTest {
     }
 
     @Test
-    void shouldSendTransfersBesideMessages() {
+    void shouldLeaveTransfersTheirRoomWhenAllCreditsAreUsed() {
         open();
         Fetcher fetcher = a.shard.newFetcher(MessageNode.TRANSFERS, TimeUnit.SECONDS.toNanos(2));
         for (int sent = 0; sent < LinkChannel.CREDITS; sent++) {
             a.send(sent);
         }
-        int done = 0;
         for (int page = 0; page < MessageNode.TRANSFERS; page++) {
-            fetcher.read(
-                    Priority.DEMAND,
-                    toB,
-                    Home.INCARNATION,
-                    (long) page * Home.PAGE,
-                    Home.PAGE,
-                    a.node.pool.stagingAddress() + (200L + page) * Home.PAGE);
+            read(fetcher, page);
         }
         assertFalse(fetcher.hasParked(), "messages take no entries of transfers");
         assertFalse(a.shard.awaitsOnlyTransfers(), "a message must end a sleep at once");
-        runUntil(() -> b.received == LinkChannel.CREDITS && fetcher.inUse() > 0 && fetcher.hasDone());
-        while (done < MessageNode.TRANSFERS) {
+        runUntil(() -> b.received == LinkChannel.CREDITS);
+        assertDone(fetcher, MessageNode.TRANSFERS);
+    }
+
+    @Test
+    void shouldLeaveMessagesTheirRoomWhenTransfersWait() {
+        open();
+        int reads = MessageNode.TRANSFERS + LinkChannel.SENDS;
+        Fetcher fetcher = a.shard.newFetcher(reads, TimeUnit.HOURS.toNanos(1));
+        for (int page = 0; page < reads; page++) {
+            read(fetcher, page);
+        }
+        assertTrue(fetcher.hasParked());
+        for (int sent = 0; sent < LinkChannel.CREDITS; sent++) {
+            a.send(sent);
+        }
+        runUntil(() -> b.received == LinkChannel.CREDITS);
+        assertDone(fetcher, reads);
+        assertEquals(List.of(), a.releases());
+    }
+
+    private void read(Fetcher fetcher, int page) {
+        fetcher.read(
+                Priority.DEMAND,
+                toB,
+                Home.INCARNATION,
+                (long) page * Home.PAGE,
+                Home.PAGE,
+                a.node.pool.stagingAddress() + (200L + page) * Home.PAGE);
+    }
+
+    private void assertDone(Fetcher fetcher, int count) {
+        for (int done = 0; done < count; done++) {
             runUntil(fetcher::hasDone);
             int slot = fetcher.poll();
             assertEquals(FetchStatus.OK, fetcher.status(slot));
             fetcher.release(slot);
-            done++;
         }
     }
 
@@ -331,26 +355,32 @@ final class MessagesTest {
         MessageNode.connect(a, trialToB, b, trialToA, 2);
         runUntil(() -> trialToA.isUp() && trialToB.isUp());
         MessageChannel first = a.channel();
-        for (int sent = 0; sent < LinkChannel.RETURNED_AT; sent++) {
-            b.send(sent);
-        }
-        run(20);
-        a.send(1);
+        runUntil(() -> toA.isQuiet() && toB.isQuiet());
         queue.holds = true;
+        a.send(1);
         a.shard.submit(new ShardCommand.Switch(toB, trialToB));
         a.step();
         assertEquals(LinkPhase.SWITCHING, toB.phase());
         assertEquals(0, first.credits(), "what is sent now would be lost");
         assertTrue(first.isOpen());
+        for (int sent = 0; sent < LinkChannel.RETURNED_AT; sent++) {
+            b.send(sent);
+        }
+        runUntil(() -> queue.held.size() == LinkChannel.RETURNED_AT + 1);
+        queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.RECV).forEach(a.shard::complete);
+        run(20);
+        assertEquals(LinkChannel.RETURNED_AT, a.received);
+        assertEquals(LinkPhase.SWITCHING, toB.phase());
+        assertEquals(1, toB.outstanding(), "no credits are returned meanwhile");
         a.shard.failLink(trialToB, "for a test");
+        queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.SEND).forEach(a.shard::complete);
         queue.holds = false;
-        queue.held.forEach(a.shard::complete);
         runUntil(toB::isUp);
         assertSame(first, a.channel());
         assertTrue(first.isOpen());
-        a.send(2);
-        runUntil(() -> b.received == 2 && a.received == LinkChannel.RETURNED_AT);
         runUntil(() -> b.channel().credits() == LinkChannel.CREDITS);
+        a.send(2);
+        runUntil(() -> b.received == 2);
         assertEquals(List.of("opened a", "message 1", "message 2"), b.events);
     }
 
@@ -534,6 +564,7 @@ final class MessagesTest {
         runUntil(toB::isQuiet);
         queue.holds = true;
         a.send(1);
+        assertTrue(a.shard.hasDeadlines());
         advance(Messages.UNACKNOWLEDGED_NANOS - TimeUnit.MILLISECONDS.toNanos(100));
         assertTrue(toB.isUp());
         assertFalse(toB.answers(a.shard.silence().now()), "it counts as silent, as with a READ");

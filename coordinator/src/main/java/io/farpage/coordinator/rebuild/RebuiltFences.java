@@ -5,6 +5,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.SpaceExtents;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +52,8 @@ final class RebuiltFences {
 
     private void add(Target target) {
         cutOff.add(target.incarnation());
-        if (!merge.spaces().containsKey(target.space())) {
+        SpaceExtents space = merge.spaces().get(target.space());
+        if (space == null) {
             return;
         }
         String node = target.incarnation().node();
@@ -78,13 +80,12 @@ final class RebuiltFences {
         fences.addAll(ofHomes);
         if (isPending) {
             pending.add(known.orElseGet(() ->
-                    new Attachment(target.space(), node, target.incarnation().incarnation(), mode(target.space()), 0)));
+                    new Attachment(target.space(), node, target.incarnation().incarnation(), mode(space), 0)));
         }
     }
 
-    private AttachMode mode(long space) {
-        boolean isCoherent = merge.spaces().get(space).space().isCoherent();
-        return isCoherent ? AttachMode.MEMBER : AttachMode.EXCLUSIVE;
+    private static AttachMode mode(SpaceExtents of) {
+        return of.space().isCoherent() ? AttachMode.MEMBER : AttachMode.EXCLUSIVE;
     }
 
     private Fence fence(String home, Target target) {

@@ -139,7 +139,9 @@ final class RebuiltState {
                 .withTorn(torn)
                 // A node may have written since the report was made.
                 .withoutMark();
-        if (!without.isEmpty() && space.torn().isEmpty() && !isAttached(space)) {
+        // A node that is given up may have been a member beside those that have reported.
+        boolean mayBeUsed = space.isCoherent() || !isAttached(space);
+        if (!without.isEmpty() && space.torn().isEmpty() && mayBeUsed) {
             String reason = "the coordinator was rebuilt without node %s, where a guest may have used the space"
                     .formatted(String.join(", ", new TreeSet<>(without)));
             space = space.withTorn(Optional.of(new Torn(Torn.reason(reason), now)));

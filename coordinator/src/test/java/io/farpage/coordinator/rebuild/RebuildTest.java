@@ -132,6 +132,21 @@ class RebuildTest {
     }
 
     @Test
+    void shouldTearACoherentSpaceWhenANodeIsGivenUp() {
+        SpaceExtents plain = space(5, "vm", "b", 0, 4);
+        SpaceExtents coherent = new SpaceExtents(plain.space().withCoherent(), plain.revision(), plain.extents());
+        Rebuild rebuild = new Rebuild(store, Set.of("c"));
+        rebuild.report("a", attached("a", AttachMode.MEMBER, coherent));
+        rebuild.report("b", report("b", List.of(coherent)));
+        rebuild.finish(Set.of("c"));
+        State state = state();
+        assertTrue(state.space("vm").orElseThrow().torn().isPresent());
+        assertEquals(
+                AttachMode.MEMBER,
+                state.attachments().values().stream().findFirst().orElseThrow().mode());
+    }
+
+    @Test
     void shouldTakeTheExtentsOfTheHighestRevisionThatAnyAgentReports() {
         Extent first = new Extent(0, 4, List.of(home("a", 0), home("b", 0)), ExtentState.OK);
         Extent later = dropped(first, home("b", 0));

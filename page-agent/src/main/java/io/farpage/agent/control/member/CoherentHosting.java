@@ -33,7 +33,7 @@ final class CoherentHosting {
     private final Incarnation pool;
     private final Consumer<String> wantLink;
     private List<HostedExtent> told = List.of();
-    private CompletableFuture<Void> applied = CompletableFuture.completedFuture(null);
+    private CompletableFuture<Void> applied = CompletableFuture.allOf();
 
     /**
      * @param pool as extents name it

@@ -22,6 +22,7 @@ while [ $# -gt 0 ]; do
     --seed) seed=$2 ;;
     --mib) mib=$2 ;;
     --device) device=$2 ;;
+    --nodes) [ -n "${nodes:-}" ] || usage; nodes=$2 ;;
     --guests) [ -n "${guests:-}" ] || usage; guests=$2 ;;
     *) usage ;;
   esac

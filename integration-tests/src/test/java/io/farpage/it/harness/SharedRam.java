@@ -56,6 +56,14 @@ public record SharedRam(Path program, Path library) {
     }
 
     /**
+     * Compiles the library and {@code src/test/c/coherent.c}, a program that shares memory over nodes; skips the test
+     * where there is no C compiler.
+     */
+    public static SharedRam compileCoherent(Path into) {
+        return compile(into, "coherent");
+    }
+
+    /**
      * The command that runs it with the library preloaded, by way of env, so that nothing before the program has it.
      */
     public List<String> preloaded(String name, int pages, String... words) {
@@ -150,6 +158,7 @@ public record SharedRam(Path program, Path library) {
                 "-Werror",
                 "-pthread",
                 "-I" + ROOT.resolve("bench/baseline"),
+                "-I" + ROOT.resolve("page-agent/src/main/c"),
                 "-o",
                 program.toString(),
                 ROOT.resolve("integration-tests/src/test/c/" + name + ".c").toString(),

@@ -1,0 +1,175 @@
+package io.farpage.it;
+
+import static io.farpage.it.deadlines.Deadlines.await;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.SharedRam;
+import io.farpage.it.harness.TwoNodes;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Unmodified processes on two nodes that share the memory of a coherent space; one of the nodes is the home, too. See
+ * {@code src/test/c/coherent.c}.
+ */
+@ExtendWith(TwoNodes.class)
+@NeedsUserfaultfd
+class CoherentSpaceTest {
+    private static final int LOCAL_PAGES = 64;
+    private static final int PAGES = 256;
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final List<String> NODES = List.of("a", "b");
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @SuppressWarnings("NullAway.Init")
+    private SharedRam program;
+
+    private final List<ChildJvm> processes = new ArrayList<>();
+
+    @BeforeEach
+    void compile() {
+        program = SharedRam.compileCoherent(directory);
+    }
+
+    @AfterEach
+    void endProcesses() {
+        processes.forEach(ChildJvm::close);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"table", "ring", "sum"})
+    void shouldFindWhatTheOtherNodeHasStored(String what, Cluster cluster) {
+        create(cluster, what);
+        run(cluster, what, List.of(what, what.equals("sum") ? "2" : "300"));
+        for (ChildJvm process : processes) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+        }
+        for (String node : NODES) {
+            JsonNode status = awaitEnded(cluster, node, what);
+            assertTrue(status.get("peakResidentPages").asInt() <= LOCAL_PAGES, status.toString());
+        }
+        drop(cluster, what);
+    }
+
+    /** What x86-TSO forbids, as published; see the file. */
+    @ParameterizedTest
+    @CsvFileSource(resources = "x86-tso.csv", numLinesToSkip = 1)
+    void shouldShowNoOutcomeThatX86Forbids(String test, boolean isAllowed, Cluster cluster) {
+        create(cluster, "litmus");
+        run(cluster, "litmus", List.of("litmus", test, "4"));
+        for (ChildJvm process : processes) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+        }
+        JsonNode result = new JsonMapper().readTree(processes.getFirst().out());
+        assertEquals(4 * 512, result.get("runs").asInt());
+        assertEquals(isAllowed, result.get("allowed").asBoolean(), "the program and the file say the same");
+        assertTrue(isAllowed || result.get("seen").asInt() == 0, result.toString());
+        NODES.forEach(node -> awaitEnded(cluster, node, "litmus"));
+        drop(cluster, "litmus");
+    }
+
+    @Test
+    void shouldKeepTheMemoryWhenAllProcessesHaveEnded(Cluster cluster) {
+        create(cluster, "kept");
+        for (int i = 0; i < 2; i++) {
+            run(cluster, "kept", List.of("table", "100"));
+            for (ChildJvm process : processes) {
+                process.awaitEnd();
+            }
+            JsonNode result = new JsonMapper().readTree(processes.getFirst().out());
+            // The second time the counters begin with what they were.
+            assertEquals(
+                    (i + 1) * result.get("expected").asLong(),
+                    result.get("found").asLong(),
+                    () -> processes.getFirst().out());
+            NODES.forEach(node -> awaitEnded(cluster, node, "kept"));
+            awaitDetached(cluster, "kept");
+            endProcesses();
+            processes.clear();
+        }
+        drop(cluster, "kept");
+    }
+
+    private static void create(Cluster cluster, String space) {
+        cluster.coordinator()
+                .rest()
+                .sendJson(
+                        "POST",
+                        "/api/v1/spaces",
+                        "{\"name\": \"%s\", \"sizeBytes\": %d, \"coherent\": true, \"homes\": [\"b\"]}"
+                                .formatted(space, PAGES * 4096))
+                .expect(201);
+    }
+
+    /** Starts a process on each node. */
+    private void run(Cluster cluster, String space, List<String> words) {
+        for (String node : NODES) {
+            Path socket = directory.resolve("socket-" + node);
+            cluster.agent(node)
+                    .rest()
+                    .sendJson(
+                            "PUT",
+                            "/api/v1/spaces/" + space + "/guest",
+                            "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
+                    .expect(200);
+            List<String> arguments = new ArrayList<>(
+                    List.of("" + PAGES, "" + NODES.indexOf(node), "" + NODES.size()));
+            arguments.addAll(words);
+            processes.add(ChildJvm.launch(
+                    "coherent-" + node,
+                    program.preloaded(arguments),
+                    Map.of("FARPAGE_SOCKET", socket.toString(), "FARPAGE_MEMFD_NAME", "coherent"),
+                    directory));
+        }
+    }
+
+    private static JsonNode awaitEnded(Cluster cluster, String node, String space) {
+        return await("the guest's end", TIMEOUT)
+                .until(
+                        () -> cluster.agent(node)
+                                .rest()
+                                .get("/api/v1/spaces/" + space)
+                                .expect(200)
+                                .json(),
+                        status -> status.get("state").asString().equals("ended"));
+    }
+
+    private static void awaitDetached(Cluster cluster, String space) {
+        await("the detachment", TIMEOUT)
+                .until(
+                        () -> cluster.coordinator()
+                                .rest()
+                                .get("/api/v1/spaces/" + space + "/attachments")
+                                .expect(200)
+                                .body(),
+                        body -> !new String(body, UTF_8).contains("\"node\""));
+    }
+
+    private static void drop(Cluster cluster, String space) {
+        awaitDetached(cluster, space);
+        cluster.coordinator()
+                .rest()
+                .send("DELETE", "/api/v1/spaces/" + space, "", new byte[0])
+                .expect(204);
+    }
+}

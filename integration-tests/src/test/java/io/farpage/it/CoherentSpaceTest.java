@@ -132,8 +132,7 @@ class CoherentSpaceTest {
                             "/api/v1/spaces/" + space + "/guest",
                             "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
                     .expect(200);
-            List<String> arguments = new ArrayList<>(
-                    List.of("" + PAGES, "" + NODES.indexOf(node), "" + NODES.size()));
+            List<String> arguments = new ArrayList<>(List.of("" + PAGES, "" + NODES.indexOf(node), "" + NODES.size()));
             arguments.addAll(words);
             processes.add(ChildJvm.launch(
                     "coherent-" + node,

@@ -70,6 +70,8 @@ final class Directory {
         boolean synced;
         /** What it says, while it does so: for each page one of the values of a SYNC. */
         byte @Nullable [] held;
+        /** Why it is not answered; null if it is. */
+        @Nullable String refusal;
 
         Session(MemberId id, int number) {
             this.id = id;
@@ -78,6 +80,10 @@ final class Directory {
 
         private int write(MemorySegment to, MessageKind kind, int flags, long page) {
             CoherentMessage.write(to, kind, flags, space, id.attachment(), page);
+            String why = refusal;
+            if (kind == MessageKind.REFUSED && why != null) {
+                return CoherentMessage.text(to, why);
+            }
             if (kind != MessageKind.DATA_S && kind != MessageKind.DATA_M) {
                 return CoherentMessage.HEADER_BYTES;
             }
@@ -255,7 +261,7 @@ final class Directory {
     private void welcome(Session session, MessageChannel channel) {
         close(session);
         session.channel = channel;
-        session.outbox.add(MessageKind.ADMITTED, 0);
+        session.outbox.add(session.refusal == null ? MessageKind.ADMITTED : MessageKind.REFUSED, 0);
     }
 
     private static boolean isOf(MessageChannel channel, Session session) {
@@ -300,22 +306,24 @@ final class Directory {
         }
         String wrong = handle(session, kind, message);
         if (wrong != null) {
-            refuse(session, channel, "%s of page %d: %s".formatted(kind, CoherentMessage.page(message), wrong));
+            refuse(session, "%s of page %d: %s".formatted(kind, CoherentMessage.page(message), wrong));
         }
     }
 
-    private void refuse(Session session, MessageChannel channel, String why) {
+    private void refuse(Session session, String why) {
         log.error("space {}: member {} is not answered: {}", space, session.id.node(), why);
+        MessageChannel channel = session.channel;
         close(session);
-        if (channel.isOpen() && channel.credits() > 0) {
-            MemorySegment message = channel.claim();
-            CoherentMessage.write(message, MessageKind.REFUSED, 0, space, session.id.attachment(), 0);
-            channel.send(CoherentMessage.text(message, why));
-        }
+        session.channel = channel;
+        session.refusal = why;
+        session.outbox.add(MessageKind.REFUSED, 0);
     }
 
     /** Returns what is wrong with the message, null if nothing is. */
     private @Nullable String handle(Session session, MessageKind kind, MemorySegment message) {
+        if (session.refusal != null) {
+            return null;
+        }
         if (kind == MessageKind.SYNC_BEGIN) {
             return beginSync(session);
         }

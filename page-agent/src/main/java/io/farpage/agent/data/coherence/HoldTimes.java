@@ -23,6 +23,8 @@ final class HoldTimes {
     private final long[] grantedAt = new long[SLOTS];
     private final int[] losses = new int[SLOTS];
     private final long[] holds = new long[SLOTS];
+    /** Whether the page was requested since it was granted. */
+    private final boolean[] requested = new boolean[SLOTS];
 
     HoldTimes() {
         Arrays.fill(pages, NONE);
@@ -37,6 +39,7 @@ final class HoldTimes {
             holds[slot] = 0;
         }
         grantedAt[slot] = now;
+        requested[slot] = false;
     }
 
     /** Whether a page was granted a moment ago, so that the thread that has waited for it may not have run yet. */
@@ -51,6 +54,10 @@ final class HoldTimes {
         if (pages[slot] != page) {
             return now;
         }
+        if (requested[slot]) {
+            return grantedAt[slot] + holds[slot];
+        }
+        requested[slot] = true;
         if (now - grantedAt[slot] >= Math.max(SOON_NANOS, 2 * holds[slot])) {
             losses[slot] = 0;
             holds[slot] /= 2;

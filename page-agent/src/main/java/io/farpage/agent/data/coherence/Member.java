@@ -668,7 +668,8 @@ final class Member implements CoherentMember {
             int page = deferred.page();
             long due = deferred.due();
             deferred.remove();
-            boolean isDone = due - now <= 0 && !pages.has(page, PARKED) && comply(page);
+            boolean isDue = due - now <= 0 && !pages.has(page, PARKED) && !holds.isFresh(page, now);
+            boolean isDone = isDue && comply(page);
             if (isDone) {
                 work++;
             } else {

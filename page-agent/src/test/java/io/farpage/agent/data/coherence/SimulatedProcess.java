@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** A process with memory that is a member's, its threads, and the kernel between the two. */
 final class SimulatedProcess implements PageFaults, GuestFile {
@@ -67,6 +68,10 @@ final class SimulatedProcess implements PageFaults, GuestFile {
     boolean isShort;
 
     boolean alive = true;
+    /** What the process has done to its memory, as messages that were not read. */
+    final Deque<Consumer<MessageWriter>> events = new ArrayDeque<>();
+    /** Descriptors of children that were closed. */
+    int closedChildren;
 
     SimulatedProcess(int pages, int threads, Observer observer) {
         this.observer = observer;
@@ -144,6 +149,9 @@ final class SimulatedProcess implements PageFaults, GuestFile {
             read.add(worker);
             writer.fault(BASE + (long) worker.page * PAGE + 8, worker.isStore, present[worker.page]);
         }
+        while (!writer.isFull() && !events.isEmpty()) {
+            events.remove().accept(writer);
+        }
         return writer.count();
     }
 
@@ -211,11 +219,13 @@ final class SimulatedProcess implements PageFaults, GuestFile {
 
     @Override
     public PageFaults child(int descriptor) {
-        throw new AssertionError("a fork");
+        return this;
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        closedChildren++;
+    }
 
     @Override
     public long read(long offset, long address, long length) {

@@ -248,7 +248,7 @@ public final class Hosting implements AutoCloseable {
             answered = now;
             readAt = nanos.getAsLong();
         } else if (coherence.hasFailed()) {
-            noted(coherence.follow(hosted));
+            var _ = noted(coherence.follow(hosted));
         }
         zero();
         acknowledge();
@@ -272,7 +272,7 @@ public final class Hosting implements AutoCloseable {
         acknowledged = Optional.empty();
         publish();
         fence();
-        noted(coherence.follow(now));
+        var _ = noted(coherence.follow(now));
         access.follow(now);
         pulls.follow(now);
         release();

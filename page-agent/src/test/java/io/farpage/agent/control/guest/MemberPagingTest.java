@@ -111,25 +111,24 @@ final class MemberPagingTest {
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         spaces = new Spaces(coordinator.client(), "a", SELF);
         spaces.start((_, _) -> true);
+        guests = guests(Optional.of(this::make));
         loop.start();
     }
 
     @AfterEach
     void close() {
         vmms.forEach(fd -> FileIo.close(errno, fd));
-        if (guests != null) {
-            guests.close();
-        }
+        guests.close();
         spaces.close();
         loop.close();
         pool.close();
         coordinator.close();
     }
 
-    private GuestStatus attach(Optional<CoherentMembers> members) throws Exception {
+    private Guests guests(Optional<CoherentMembers> members) {
         LocalNode self =
                 new LocalNode("a", SELF, pool, coordinator.client(), LinkKeys.generate("a", SELF, Optional.empty()));
-        guests = new Guests(
+        return new Guests(
                 self,
                 spaces,
                 new SpacePresence(new PageTool(self, loop, PeerLink::new, 1, DEADLINE)),
@@ -146,7 +145,10 @@ final class MemberPagingTest {
                         Drops.Options.DEFAULT,
                         new GuestKeeping("a", SELF, Optional.empty()),
                         VictimMemory.NONE));
-        return guests.attach(
+    }
+
+    private void attach(Guests to) throws Exception {
+        to.attach(
                 "shared",
                 new GuestRequest(
                         directory.resolve("socket").toString(),
@@ -184,7 +186,7 @@ final class MemberPagingTest {
         private final CompletableFuture<String> failed = new CompletableFuture<>();
         private final CompletableFuture<Void> closed = new CompletableFuture<>();
         private volatile int limit;
-        private volatile int probes;
+        private final CompletableFuture<Void> probed = new CompletableFuture<>();
 
         private RecordedMember(MemberGuest guest, PagerOptions options, Consumer<PagerEnd> ended) {
             this.guest = guest;
@@ -213,7 +215,7 @@ final class MemberPagingTest {
 
         @Override
         public void probe() {
-            probes++;
+            probed.complete(null);
         }
 
         @Override
@@ -274,7 +276,7 @@ final class MemberPagingTest {
     }
 
     private RecordedMember serve() throws Exception {
-        attach(Optional.of(this::make));
+        attach(guests);
         handOff("[" + region((long) PAGES * PAGE, PAGE) + "]", List.of(userfaultfd(), file()));
         Deadlines.await("the handoff", Deadlines.SHORT).until(made::isDone);
         RecordedMember member = made.join();
@@ -307,7 +309,7 @@ final class MemberPagingTest {
                 .until(() -> guests.status("shared").state().equals("attached"));
         guests.resize("shared", 128L * PAGE);
         assertEquals(128, guests.status("shared").where().localLimitPages());
-        Deadlines.await("a look at the VMM", Deadlines.SHORT).until(() -> member.probes > 0);
+        Deadlines.await("a look at the VMM", Deadlines.SHORT).until(member.probed::isDone);
     }
 
     @Test
@@ -334,7 +336,7 @@ final class MemberPagingTest {
 
     @Test
     void shouldRefuseWhatAMemberCannotServeByName() throws Exception {
-        attach(Optional.of(this::make));
+        attach(guests);
         long bytes = (long) PAGES * PAGE;
         int huge = handOff("[" + region(bytes, 2 << 20) + "]", List.of(userfaultfd(), file()));
         assertRefused(huge, "the VMM's memory has pages of 2097152 bytes");
@@ -390,7 +392,7 @@ final class MemberPagingTest {
 
     @Test
     void shouldRefuseACoherentSpaceWithoutMembers() throws Exception {
-        GuestException refused = assertThrows(GuestException.class, () -> attach(Optional.empty()));
+        GuestException refused = assertThrows(GuestException.class, () -> attach(guests(Optional.empty())));
         assertTrue(
                 String.valueOf(refused.getMessage()).contains("this agent serves no coherent spaces"),
                 refused::getMessage);

@@ -100,7 +100,7 @@ class ReleasesTest {
     private Hosting start(Hosting.Zeroing zeroing) {
         Hosting hosting = new Hosting(
                 new Hosting.Client(client, "a"),
-                new Hosting.Home(INCARNATION, INCARNATION, zeroing, _ -> CompletableFuture.completedFuture(null)),
+                new Hosting.Home(INCARNATION, INCARNATION, zeroing, _ -> CompletableFuture.allOf()),
                 links,
                 access,
                 pulls,

@@ -228,6 +228,20 @@ class CoherenceTest {
     }
 
     @Test
+    void shouldCutOffAMemberWhoseNodeIsRemoved() {
+        attach("a", A);
+        attach("b", B);
+        fail("a");
+        with.membership.deregister("a", A, true);
+        assertTrue(space().torn().isPresent());
+        assertEquals(List.of("a", "b"), members("h1"), "until the homes have cut it off");
+        with.fenced("h1", new Incarnation(11), "a", A);
+        with.fenced("h2", new Incarnation(12), "a", A);
+        assertEquals(List.of("b"), members("h1"));
+        attach("b", B);
+    }
+
+    @Test
     void shouldCutOffOnlyFailedMembersOnTakeover() {
         with.membership.register("c", Fixture.node(5, 0));
         attach("a", A);

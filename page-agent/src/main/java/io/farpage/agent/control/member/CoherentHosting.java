@@ -116,6 +116,6 @@ final class CoherentHosting {
                 .filter(each -> hosted.fences().stream()
                         .noneMatch(fence -> fence.space() == space && fence.isOf(each.node(), each.incarnation())))
                 .map(each -> new MemberId(each.node(), each.incarnation().value(), each.id()))
-                .collect(Collectors.toSet());
+                .collect(Collectors.toUnmodifiableSet());
     }
 }

@@ -71,7 +71,8 @@ final class Directory {
         /** What it says, while it does so: for each page one of the values of a SYNC. */
         byte @Nullable [] held;
         /** Why it is not answered; null if it is. */
-        @Nullable String refusal;
+        @Nullable
+        String refusal;
 
         Session(MemberId id, int number) {
             this.id = id;

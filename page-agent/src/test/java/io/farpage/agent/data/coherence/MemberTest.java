@@ -248,8 +248,8 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
     void shouldEndWhenAllMemoryIsUnmapped() {
         admitted();
         own(1);
-        process.events.add(writer -> writer.unmapping(
-                SimulatedProcess.BASE, SimulatedProcess.BASE + (long) PAGES * SimulatedProcess.PAGE));
+        process.events.add(writer ->
+                writer.unmapping(SimulatedProcess.BASE, SimulatedProcess.BASE + (long) PAGES * SimulatedProcess.PAGE));
         assertEquals(List.of("PUT 1"), heard());
         assertNull(member.failure());
     }

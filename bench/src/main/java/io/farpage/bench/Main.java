@@ -11,6 +11,7 @@ import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.footprint.FootprintCommand;
 import io.farpage.bench.footprint.FootprintPeersCommand;
 import io.farpage.bench.install.InstallCommand;
+import io.farpage.bench.message.MessagesCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.park.ParkCommand;
 import io.farpage.bench.snapshot.SnapshotCommand;
@@ -46,6 +47,7 @@ public final class Main implements Callable<Integer> {
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,
+            MessagesCommand.class,
             EvictCommand.class,
             ParkCommand.class,
             SnapshotCommand.class,

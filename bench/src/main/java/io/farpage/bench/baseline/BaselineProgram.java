@@ -33,6 +33,9 @@ public sealed interface BaselineProgram {
     /** Installs pages of 2 MiB by the two ways that the kernel has. */
     String INSTALL = "install_baseline";
 
+    /** Sends messages over TCP and gets answers. */
+    String MESSAGES = "messages_baseline";
+
     /** What the programs are made of beside a source named as the program is. */
     List<String> HEADERS = List.of(
             "figures.h",

@@ -15,16 +15,17 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 
 /**
- * Passes requests on to a coordinator. Endpoints that say what devices may reach get a field that it does not know, so
- * that it refuses them as a coordinator of an earlier release does.
+ * Passes requests on to a coordinator. Endpoints that say what devices may reach, or that queue pairs receive messages,
+ * get fields that it does not know, so that it refuses them as a coordinator of an earlier release does.
  */
 final class EarlierCoordinator implements AutoCloseable {
     private static final Set<String> OF_THE_CONNECTION =
             Set.of("connection", "content-length", "expect", "host", "transfer-encoding", "upgrade", "http2-settings");
 
-    private static final String FABRIC = "\"fabric\"";
+    private static final Pattern LATER = Pattern.compile("\"(fabric|messages)\"");
 
     final AtomicInteger refused = new AtomicInteger();
     private final URI coordinator;
@@ -49,9 +50,9 @@ final class EarlierCoordinator implements AutoCloseable {
             byte[] body = exchange.getRequestBody().readAllBytes();
             String path = exchange.getRequestURI().toString();
             String text = new String(body, StandardCharsets.UTF_8);
-            if (path.contains("/endpoints/") && text.contains(FABRIC)) {
+            if (path.contains("/endpoints/") && LATER.matcher(text).find()) {
                 refused.incrementAndGet();
-                body = text.replace(FABRIC, "\"unknown\"").getBytes(StandardCharsets.UTF_8);
+                body = LATER.matcher(text).replaceAll("\"unknown\"").getBytes(StandardCharsets.UTF_8);
             }
             HttpRequest.Builder request = HttpRequest.newBuilder(coordinator.resolve(path))
                     .method(exchange.getRequestMethod(), HttpRequest.BodyPublishers.ofByteArray(body));

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.it.deadlines.Allocations;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
@@ -571,36 +570,6 @@ final class MessagesTest {
         advance(TimeUnit.MILLISECONDS.toNanos(200));
         assertEquals(LinkPhase.DRAINING, toB.phase());
         assertEquals("the peer has not acknowledged a message for 10 s", toB.lastFailure());
-    }
-
-    @Test
-    void shouldAllocateNothingForAMessage() {
-        open();
-        a.messages = new Counting();
-        b.messages = new Counting();
-        Allocations.assertNone(2_000, times -> {
-            int fromB = a.received + times;
-            int fromA = b.received + times;
-            int left = times;
-            int leftToReply = times;
-            while (a.received < fromB || b.received < fromA) {
-                left = sendAll(a.channel(), left);
-                leftToReply = sendAll(b.channel(), leftToReply);
-                a.shard.doWork();
-                b.shard.doWork();
-                assertTrue(a.channel().isOpen());
-            }
-        });
-    }
-
-    /** Sends as many as there are credits for, short and long ones. Returns how many are left. */
-    private static int sendAll(MessageChannel channel, int count) {
-        int left = count;
-        for (; left > 0 && channel.credits() > 0; left--) {
-            channel.claim();
-            channel.send((left & 1) == 0 ? MessageChannel.HEADER_BYTES : MessageChannel.MAX_BYTES);
-        }
-        return left;
     }
 
     /** Ignores what it receives. */

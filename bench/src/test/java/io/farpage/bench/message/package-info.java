@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.message;
+
+import org.jspecify.annotations.NullMarked;

@@ -153,6 +153,10 @@ demo-snapshot: build ## make a snapshot of a Linux guest while it runs, and star
 demo-clones: build ## start many machines from one memory image, on two agents; ARGS='--guests 100'
 	@integration-tests/demo/clones $(ARGS)
 
+.PHONY: demo-shared
+demo-shared: build ## share memory between programs on two nodes, check what they find, and kill the home's agent meanwhile; ARGS='--nodes 3'
+	@integration-tests/demo/shared $(ARGS)
+
 .PHONY: screenshots
 screenshots: ## run a guest under load and 40 pretended nodes, and take pictures of the dashboard in light and dark: target/screenshots
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=FaultsPageTest,GuestPageTest -DexcludedGroups= -Dfarpage.pictures="$(ROOT)/target/screenshots" -Dsurefire.failIfNoSpecifiedTests=false; ls target/screenshots

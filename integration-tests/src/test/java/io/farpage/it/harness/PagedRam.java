@@ -86,6 +86,22 @@ public final class PagedRam implements AutoCloseable {
         PagedAccess.read(address(page), into);
     }
 
+    /**
+     * Loads the first word of a page. Any thread, several at once.
+     *
+     * @param word 8 bytes of the thread's own
+     */
+    public long load(int page, MemorySegment word) {
+        PagedAccess.read(address(page), word);
+        return word.get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    /** As {@link #load}: stores to it. */
+    public void store(int page, long value, MemorySegment word) {
+        word.set(ValueLayout.JAVA_LONG, 0, value);
+        PagedAccess.write(address(page), word);
+    }
+
     /** Gives a page up, as a balloon does. Any thread. */
     public void remove(int page) {
         if (memory.file().isPresent()) {

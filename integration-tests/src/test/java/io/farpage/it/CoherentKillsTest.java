@@ -1,0 +1,259 @@
+package io.farpage.it;
+
+import static io.farpage.it.deadlines.Deadlines.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.KeeperProcess;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.WordHistory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Threads on two nodes load and store words of a coherent space, while processes are killed and stand still. What they
+ * have loaded is compared with what they have stored, and when.
+ */
+@NeedsUserfaultfd
+@Tag("processes")
+class CoherentKillsTest {
+    private static final int PAGES = 192;
+    private static final int LOCAL_PAGES = 64;
+    private static final int THREADS = 2;
+    private static final int FAILURES = 4;
+    private static final int MANY_FAILURES = 200;
+    private static final String SPACE = "shared";
+
+    @SuppressWarnings("NullAway.Init") // set before each test
+    private Cluster cluster;
+
+    @RegisterExtension
+    final ClusterLog log = new ClusterLog(() -> cluster);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @SuppressWarnings("NullAway.Init") // set before each test
+    private KeeperProcess keeper;
+
+    private final Map<String, String> home = new HashMap<>(Map.of("pool.exported", "4MiB"));
+    private final SplittableRandom random = new SplittableRandom(31);
+    private final List<Toucher> touchers = new ArrayList<>();
+    private volatile boolean stopped;
+
+    @BeforeEach
+    void start() {
+        cluster = Cluster.startProcess();
+        keeper = KeeperProcess.start("home", directory.resolve("home.keeper"));
+        home.putAll(keeper.settings());
+        cluster.launchAgent("home", home);
+        cluster.launchAgent("a", Map.of("pool.exported", "2MiB"));
+        cluster.launchAgent("b", Map.of("pool.exported", "2MiB"));
+        cluster.awaitAllLinks();
+        cluster.coordinator()
+                .rest()
+                .sendJson(
+                        "POST",
+                        "/api/v1/spaces",
+                        "{\"name\": \"%s\", \"sizeBytes\": %d, \"coherent\": true, \"homes\": [\"home\"]}"
+                                .formatted(SPACE, PAGES * 4096))
+                .expect(201);
+    }
+
+    @AfterEach
+    void end() {
+        cluster.close();
+        keeper.close();
+    }
+
+    /** A thread of a member. */
+    private final class Toucher {
+        final PagedRam ram;
+        final int number;
+        final WordHistory[] words =
+                IntStream.range(0, PAGES).mapToObj(_ -> new WordHistory()).toArray(WordHistory[]::new);
+        final Thread thread = new Thread(this::run);
+        volatile long operations;
+
+        Toucher(PagedRam ram, int number) {
+            this.ram = ram;
+            this.number = number;
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void run() {
+            SplittableRandom own = new SplittableRandom(number);
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment word = arena.allocate(Long.BYTES, Long.BYTES);
+                while (!stopped) {
+                    // Half of them are about few pages, which the nodes take from each other.
+                    int page = own.nextBoolean() ? own.nextInt(4) : own.nextInt(PAGES);
+                    long began = System.nanoTime();
+                    if (own.nextInt(3) == 0) {
+                        long value = (long) number << 48 | ++operations;
+                        ram.store(page, value, word);
+                        words[page].stored(value, began, System.nanoTime());
+                    } else {
+                        operations++;
+                        long value = ram.load(page, word);
+                        words[page].loaded(value, began, System.nanoTime());
+                    }
+                }
+            }
+        }
+    }
+
+    private PagedRam join(Guests guests, String node) {
+        Path socket = directory.resolve("socket-" + node);
+        guests.tryAttach(SPACE, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
+                .expect(200);
+        return PagedRam.handOver(socket, PAGES);
+    }
+
+    private void touch(PagedRam ram) {
+        for (int i = 0; i < THREADS; i++) {
+            touchers.add(new Toucher(ram, touchers.size() + 1));
+        }
+    }
+
+    /** Waits until every thread has gone on. */
+    private void awaitProgress() {
+        long[] before =
+                touchers.stream().mapToLong(toucher -> toucher.operations).toArray();
+        await("all threads go on", Deadlines.LONG)
+                .until(() ->
+                        IntStream.range(0, before.length).allMatch(i -> touchers.get(i).operations > before[i] + 20));
+    }
+
+    private void joinThreads() throws InterruptedException {
+        stopped = true;
+        for (Toucher toucher : touchers) {
+            assertTrue(toucher.thread.join(Deadlines.LONG), "a thread waits for a page for ever");
+        }
+    }
+
+    /** Each load gave what the latest store had stored. Returns how many loads and stores there were. */
+    private int check() {
+        int operations = 0;
+        for (int page = 0; page < PAGES; page++) {
+            WordHistory all = new WordHistory();
+            for (Toucher toucher : touchers) {
+                all.add(toucher.words[page]);
+            }
+            assertEquals(Optional.empty(), all.contradiction(), "page " + page);
+            operations += all.size();
+        }
+        return operations;
+    }
+
+    private void killHome() throws Exception {
+        String before = cluster.incarnation("home");
+        cluster.process("home").process().kill();
+        cluster.startAgent("home", home);
+        cluster.awaitActive("home", before);
+    }
+
+    private void standStill(ChildJvm process) throws InterruptedException {
+        process.stop();
+        Thread.sleep(random.nextInt(1500));
+        process.resume();
+    }
+
+    private void fail(int kind) throws Exception {
+        switch (kind) {
+            case 0 -> killHome();
+            case 1 -> {
+                cluster.coordinatorProcess().process().kill();
+                cluster.coordinatorProcess().restart();
+            }
+            case 2 -> standStill(cluster.process("home").process());
+            default ->
+                standStill(cluster.process(random.nextBoolean() ? "a" : "b").process());
+        }
+    }
+
+    private void run(int failures) throws Exception {
+        Guests a = new Guests(cluster, "a", "home");
+        Guests b = new Guests(cluster, "b", "home");
+        try (PagedRam one = join(a, "a");
+                PagedRam other = join(b, "b")) {
+            touch(one);
+            touch(other);
+            awaitProgress();
+            for (int i = 0; i < failures; i++) {
+                fail(i % 4);
+                awaitProgress();
+            }
+            joinThreads();
+        }
+        for (Guests each : List.of(a, b)) {
+            JsonNode status = each.awaitEnded(SPACE);
+            assertEquals(0, status.get("lostPages").asInt(), status::toString);
+            assertTrue(status.get("evictions").asInt() > 0, status::toString);
+        }
+        assertTrue(cluster.client().space(SPACE).orElseThrow().torn().isEmpty());
+        System.out.println(check() + " loads and stores under " + failures + " failures");
+    }
+
+    @Test
+    void shouldShowNoOldValueWhenProcessesAreKilled() throws Exception {
+        run(FAILURES);
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldShowNoOldValueUnderManyFailures() throws Exception {
+        run(MANY_FAILURES);
+    }
+
+    @Test
+    void shouldLoseLoudlyWhatAMemberHadWhenItsAgentIsKilled() throws Exception {
+        Guests b = new Guests(cluster, "b", "home");
+        MemorySegment word = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
+        PagedRam dead = join(new Guests(cluster, "a", "home"), "a");
+        try (PagedRam ram = join(b, "b")) {
+            ram.store(0, 1, word);
+            ram.store(1, 1, word);
+            assertEquals(1, dead.load(0, word));
+            dead.store(1, 2, word);
+            String before = cluster.incarnation("a");
+            cluster.process("a").process().kill();
+            cluster.startAgent("a", Map.of("pool.exported", "2MiB"));
+            cluster.awaitActive("a", before);
+            await("the space is torn", Deadlines.LONG)
+                    .until(() ->
+                            cluster.client().space(SPACE).orElseThrow().torn().isPresent());
+            assertEquals(1, ram.load(0, word));
+            await("the page that the dead member had is lost", Deadlines.LONG).until(() -> !ram.isReadable(1));
+            assertFalse(ram.isReadable(1));
+            ram.store(0, 3, word);
+            assertEquals(3, ram.load(0, word));
+        } finally {
+            dead.closeWithoutAgent();
+        }
+        assertEquals(1, b.awaitEnded(SPACE).get("lostPages").asInt());
+    }
+}

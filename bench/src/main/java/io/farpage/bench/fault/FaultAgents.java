@@ -9,10 +9,14 @@ import io.farpage.bench.cluster.AgentClient;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
+import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.cluster.FaultPlacement;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.operation.ViewOperations;
 import io.farpage.guest.command.CommandException;
 import java.io.IOException;
@@ -36,6 +40,7 @@ import java.util.stream.Stream;
  * Each round is a guest of its own of one space, whose pages are all away when it begins. Used by one thread.
  */
 final class FaultAgents implements AutoCloseable {
+    private static final Duration CALL = Duration.ofSeconds(10);
     private static final Duration END_TIMEOUT = Duration.ofSeconds(60);
     /** How an agent says that it could not write back what a guest held when it ended. */
     private static final String NOT_HOME = "is not at its homes";
@@ -99,7 +104,24 @@ final class FaultAgents implements AutoCloseable {
                 .awaitActive(
                         List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME).subList(0, secondHome.isPresent() ? 2 : 1));
         for (FaultSpace space : plan.spaces()) {
+            if (space == FaultSpace.COHERENT) {
+                createCoherent(running.coordinator());
+            }
             fill(space);
+        }
+    }
+
+    /** An agent makes the other spaces when they are attached. */
+    private void createCoherent(Coordinator coordinator) {
+        try (CoordinatorClient maker = new CoordinatorClient(URI.create(coordinator.url()), CALL)) {
+            maker.createSpace(new SpaceRequest(
+                            FaultSpace.COHERENT.name(idle),
+                            plan.bytes(),
+                            OptionalInt.empty(),
+                            Optional.of(List.of(AgentFlags.HOME)))
+                    .asCoherent());
+        } catch (CoordinatorException e) {
+            throw new CommandException("the coherent space is not created: " + e.getMessage());
         }
     }
 

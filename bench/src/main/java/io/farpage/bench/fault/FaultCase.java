@@ -28,6 +28,10 @@ enum FaultCase {
     MIRRORED,
     /** The same with a quarter of them resident, so that pages are written to both homes, too. */
     MIRRORED_LOCAL_25,
+    /** Pages of a coherent space with one member, against pages of a space with one guest. */
+    COHERENT,
+    /** The same with a quarter of them resident, so that pages are sent home, too. */
+    COHERENT_LOCAL_25,
     /** While metrics and the dashboard's overview are read every second, against none that are read. */
     OBSERVED,
     /** Beside a guest that writes more memory than may be resident, prefetched and written back, against none. */
@@ -109,6 +113,7 @@ enum FaultCase {
         return switch (this) {
             case ENCRYPTED, ENCRYPTED_LOCAL_25 -> FaultSpace.ENCRYPTED;
             case MIRRORED, MIRRORED_LOCAL_25 -> FaultSpace.MIRRORED;
+            case COHERENT, COHERENT_LOCAL_25 -> FaultSpace.COHERENT;
             default -> FaultSpace.PLAIN;
         };
     }
@@ -121,6 +126,9 @@ enum FaultCase {
             }
             case MIRRORED -> {
                 return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN, Beside.NOTHING);
+            }
+            case COHERENT -> {
+                return new Side("farpage-exclusive", 1, local(plan), FaultSpace.PLAIN, Beside.NOTHING);
             }
             case PLAIN, STREAM, LARGE_STREAM -> {}
         }
@@ -137,9 +145,10 @@ enum FaultCase {
         return switch (this) {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
-            case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25 -> 25;
+            case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25, COHERENT_LOCAL_25 -> 25;
             case ENCRYPTED,
                     MIRRORED,
+                    COHERENT,
                     OBSERVED,
                     MIXED,
                     MIXED_LARGE,

@@ -10,6 +10,8 @@ enum FaultSpace {
     ENCRYPTED,
     /** Each page has two homes. */
     MIRRORED,
+    /** It has one member, which is measured. */
+    COHERENT,
     /** As {@link #PLAIN}, of the guest beside the one that is measured. */
     STREAM,
     /** As {@link #STREAM}, in pages of 2 MiB. */

@@ -75,6 +75,9 @@ public final class SpaceCommand implements Callable<Integer> {
         @Option(names = "--thin", description = "Take room when pages are written first, not at once")
         private boolean thin;
 
+        @Option(names = "--coherent", description = "Let several nodes use it at the same time")
+        private boolean coherent;
+
         @Option(names = "--encrypted", description = "Have agents seal its pages, with a key of this agent")
         private boolean encrypted;
 
@@ -102,6 +105,7 @@ public final class SpaceCommand implements Callable<Integer> {
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
                     thin ? Optional.of(true) : Optional.empty(),
+                    coherent ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(nodes));
             byte[] answer = target.send(
                     GuestOperations.CREATE_SPACE.at(), AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));

@@ -234,6 +234,7 @@ public final class SnapshotArchives {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 keeping.nodes());
         return creation.create(space, file);
     }

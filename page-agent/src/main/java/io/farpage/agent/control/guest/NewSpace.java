@@ -16,6 +16,7 @@ import java.util.OptionalInt;
  * @param encrypted whether agents seal its pages, so that its homes cannot read them; false when left out
  * @param keyId the id of the key to seal them with, which this agent must have; the key for new spaces, when left out
  * @param thin whether room is taken when pages are written first; false when left out: all of it at once
+ * @param coherent whether several nodes may use it at the same time; false when left out
  * @param nodes the nodes that may attach it; all may, when left out
  */
 public record NewSpace(
@@ -27,4 +28,5 @@ public record NewSpace(
         Optional<Boolean> encrypted,
         Optional<String> keyId,
         Optional<Boolean> thin,
+        Optional<Boolean> coherent,
         Optional<List<String>> nodes) {}

@@ -89,6 +89,7 @@ final class SpaceCreation {
                 request.encrypted(),
                 request.keyId(),
                 request.thin(),
+                Optional.empty(),
                 Optional.empty())));
     }
 
@@ -112,7 +113,9 @@ final class SpaceCreation {
                     keyId(space),
                     space.nodes(),
                     space.replicas());
-            return create(how.apply(space.thin().orElse(false) ? request.asThin() : request));
+            request = space.thin().orElse(false) ? request.asThin() : request;
+            request = space.coherent().orElse(false) ? request.asCoherent() : request;
+            return create(how.apply(request));
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } catch (SealException e) {

@@ -6,10 +6,13 @@ import io.farpage.agent.data.coherence.CoherentWorld.Setup;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** The real members and directories under random schedules. A failure names its setup and seed. */
+/**
+ * The real members and directories under random schedules. A failure names its setup and seed; {@code -Dfarpage.seed}
+ * begins with it, and {@code -Dfarpage.worlds} says how many are run.
+ */
 class CoherenceModelTest {
     private static final int STEPS = 2_000;
-    private static final long WORLDS = Long.getLong("farpage.model.worlds", 300);
+    private static final long WORLDS = Long.getLong("farpage.worlds", 300);
 
     private static Setup draw(Random random, boolean breaks, boolean restarts, boolean leaves, boolean kills) {
         int pages = 1 + random.nextInt(5);
@@ -29,7 +32,7 @@ class CoherenceModelTest {
 
     private static long run(boolean breaks, boolean restarts, boolean leaves, boolean kills) {
         long stores = 0;
-        long start = Long.getLong("farpage.model.seed", System.nanoTime());
+        long start = Long.getLong("farpage.seed", System.nanoTime());
         for (long i = 0; i < WORLDS; i++) {
             long seed = start + i;
             Setup setup = draw(new Random(seed), breaks, restarts, leaves, kills);
@@ -38,7 +41,7 @@ class CoherenceModelTest {
                 world.run(STEPS);
                 stores += world.stores();
             } catch (AssertionError | RuntimeException e) {
-                throw new AssertionError("-Dfarpage.model.seed=" + seed + ": " + e.getMessage(), e);
+                throw new AssertionError("-Dfarpage.seed=" + seed + ": " + e.getMessage(), e);
             }
         }
         return stores;

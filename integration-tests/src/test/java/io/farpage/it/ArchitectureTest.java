@@ -210,8 +210,10 @@ class ArchitectureTest {
     void shouldShowFewTypesOfThePager() {
         Set<String> shown = Set.of(
                 "CopyProgress",
+                "FaultQueue",
                 "FaultTrace",
                 "FreezeStatus",
+                "GuestLayout",
                 "GuestRegion",
                 "Heat",
                 "KeptTable",

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.command.CloudHypervisorCommand;
 import io.farpage.agent.command.DoctorCommand;
+import io.farpage.agent.command.DirectoriesCommand;
 import io.farpage.agent.command.GuestCommands;
 import io.farpage.agent.command.ImageCommands;
 import io.farpage.agent.command.JoinCommand;
@@ -46,6 +47,7 @@ public final class Main implements Callable<Integer> {
             GuestCommands.Detach.class,
             GuestCommands.Resize.class,
             GuestCommands.Show.class,
+            DirectoriesCommand.class,
             ParkCommands.Park.class,
             ParkCommands.Unpark.class,
             SnapshotCommand.class,

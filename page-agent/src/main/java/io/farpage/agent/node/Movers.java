@@ -34,6 +34,7 @@ import java.util.stream.Stream;
 final class Movers {
     private final Spaces spaces;
     private final Shards shards;
+    private final CoherentSpaces coherent;
     private final LinkControl links;
     private final Pulls pulls;
     private final ReceivedGrants grants;
@@ -60,7 +61,7 @@ final class Movers {
         links = open.add(new LinkControl(self, base.transports(), shards.all(), AgentOptions.links(config)));
         links.onChange(base.audit());
         ShardLoop first = shards.loops().getFirst();
-        CoherentSpaces coherent = new CoherentSpaces(
+        coherent = new CoherentSpaces(
                 self.id(),
                 self.incarnation().value(),
                 self.pool().exported(),
@@ -177,6 +178,10 @@ final class Movers {
 
     Guests guests() {
         return guests;
+    }
+
+    CoherentSpaces coherent() {
+        return coherent;
     }
 
     Hosting hosting() {

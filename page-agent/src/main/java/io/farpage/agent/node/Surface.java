@@ -15,6 +15,7 @@ import io.farpage.agent.rest.AgentMetrics;
 import io.farpage.agent.rest.AgentOperations;
 import io.farpage.agent.rest.ApiSocket;
 import io.farpage.agent.rest.ArchiveApi;
+import io.farpage.agent.rest.CoherentApi;
 import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.FaultTraceMetrics;
 import io.farpage.agent.rest.GuestApi;
@@ -94,6 +95,7 @@ final class Surface {
                         new AgentApi(base.transports(), movers.links(), base.spaces(), movers.pages()).routes(),
                         new GuestApi(movers.guests()).routes(),
                         new ShardApi(movers.shards().loops()).routes(),
+                        new CoherentApi(movers.coherent()).routes(),
                         new LatencyApi(latencies).routes(),
                         List.of(Route.answering(AgentOperations.HAND_OVER, ctx -> handover.begin())),
                         new ImageApi(base.spaces(), image, permits).routes(),
@@ -111,6 +113,7 @@ final class Surface {
         CoordinatorMetrics.register(metrics.registry(), base.self().coordinator()::allegiance);
         GuestMetrics.register(metrics.registry(), movers::guests);
         ShardMetrics.register(metrics.registry(), movers.shards()::loops);
+        new CoherentApi(movers.coherent()).register(metrics.registry());
         MountMetrics.register(metrics.registry(), movers.mounts()::counters);
         FaultTraceMetrics.register(metrics.registry(), () -> faultTraces);
         LatencyLogMetrics.register(metrics.registry(), () -> latencyLog);

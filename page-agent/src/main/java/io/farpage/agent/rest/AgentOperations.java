@@ -7,6 +7,7 @@ import static io.farpage.rest.Operation.post;
 import io.farpage.access.Access;
 import io.farpage.access.Role;
 import io.farpage.agent.control.link.LinkStatus;
+import io.farpage.agent.data.coherence.DirectoryStatus;
 import io.farpage.rest.Operation;
 import java.util.List;
 
@@ -30,6 +31,11 @@ public final class AgentOperations {
     public static final Operation<Void, List<ShardApi.ShardStatus>> SHARDS = list(
                     Operation.API + "/shards", VIEWER, ShardApi.ShardStatus.class)
             .summary("The threads that move pages, and how they are scheduled");
+
+    public static final Operation<Void, List<DirectoryStatus>> DIRECTORIES = list(
+                    Operation.API + "/directories", VIEWER, DirectoryStatus.class)
+            .summary("The coherent spaces that this node is a home of: members, requests, pages that members take from"
+                    + " each other");
 
     public static final Operation<Void, LatencyApi.Latencies> LATENCIES = get(
                     Operation.API + "/latencies", VIEWER, LatencyApi.Latencies.class)

@@ -88,6 +88,16 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         return applied;
     }
 
+    /** The directories of this node. Any thread. */
+    public CompletableFuture<List<DirectoryStatus>> status() {
+        CompletableFuture<List<DirectoryStatus>> status = new CompletableFuture<>();
+        shard.run(() -> status.complete(directories.values().stream()
+                .map(hosted -> hosted.directory().status())
+                .sorted(Comparator.comparingLong(DirectoryStatus::space))
+                .toList()));
+        return status;
+    }
+
     private void apply(Map<Long, List<HostedExtent>> spaces) {
         for (Iterator<Map.Entry<Long, Hosted>> each = directories.entrySet().iterator(); each.hasNext(); ) {
             Map.Entry<Long, Hosted> entry = each.next();

@@ -4,6 +4,7 @@ import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,6 +24,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Directory {
     private static final Logger log = LoggerFactory.getLogger(Directory.class);
+
+    /** How many pages a status names. */
+    private static final int MOST_BOUNCING = 8;
 
     /**
      * A part of the space.
@@ -54,6 +58,8 @@ final class Directory {
     /** Whether a member has ended without sending its pages home. */
     private boolean torn;
 
+    private final Bounces bounces = new Bounces();
+    private long lost;
     private long answered;
     private long invalidations;
     private long recalls;
@@ -131,19 +137,29 @@ final class Directory {
                 && session(pages.owner(index)).id.equals(member);
     }
 
-    /** Requests that were answered. */
-    long answered() {
-        return answered;
+    DirectoryStatus status() {
+        List<DirectoryStatus.MemberStatus> members = Arrays.stream(sessions)
+                .filter(Objects::nonNull)
+                .map(session -> new DirectoryStatus.MemberStatus(session.id.node(), session.synced))
+                .toList();
+        List<DirectoryStatus.Bouncing> bouncing = bounces.most(MOST_BOUNCING).stream()
+                .map(one -> new DirectoryStatus.Bouncing(page(one.page()), one.moves(), node(one.from()), node(one.to())))
+                .toList();
+        return new DirectoryStatus(
+                space,
+                pages.count(),
+                members,
+                answered,
+                recalls,
+                invalidations,
+                queue.size(),
+                lost,
+                bouncing);
     }
 
-    /** Invalidations that were sent. */
-    long invalidations() {
-        return invalidations;
-    }
-
-    /** Recalls that were sent. */
-    long recalls() {
-        return recalls;
+    private String node(int number) {
+        Session session = sessions[number];
+        return session == null ? "a former member" : session.id.node();
     }
 
     private static final int ELSEWHERE = -1;
@@ -234,6 +250,7 @@ final class Directory {
                         page(index),
                         session.id.node());
                 pages.lose(index);
+                lost++;
             }
             if (pages.has(index, session.number)) {
                 gaveUp(index, session.number);
@@ -388,6 +405,7 @@ final class Directory {
         if (owner.synced) {
             owner.outbox.add(MessageKind.RECALL, page(index));
             recalls++;
+            bounces.moved(index, owner.number, pages.requester(index));
         }
     }
 
@@ -407,6 +425,7 @@ final class Directory {
         if (session.synced) {
             session.outbox.add(MessageKind.INV, page(index));
             invalidations++;
+            bounces.moved(index, session.number, pages.requester(index));
         }
     }
 
@@ -486,6 +505,7 @@ final class Directory {
                 count++;
             }
         }
+        lost += count;
         log.error(
                 "space {}: a member is gone of which this home did not know what it had: {} pages that no other"
                         + " member has are lost; threads that touch them get SIGBUS",

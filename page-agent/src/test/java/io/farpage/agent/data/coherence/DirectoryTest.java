@@ -89,7 +89,7 @@ class DirectoryTest {
         b.say(MessageKind.GETS, FIRST);
         assertEquals(List.of("DATA_S 8"), a.heard());
         assertEquals(List.of("DATA_S 8"), b.heard());
-        assertEquals(0, directory.invalidations());
+        assertEquals(0, directory.status().invalidations());
     }
 
     @Test

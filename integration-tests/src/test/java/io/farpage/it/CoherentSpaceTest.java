@@ -4,12 +4,15 @@ import static io.farpage.it.deadlines.Deadlines.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.bench.Main;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.TwoNodes;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -88,6 +91,35 @@ class CoherentSpaceTest {
         drop(cluster, "litmus");
     }
 
+    /** The vCPUs of two virtual machines on two nodes count all pages of one guest-physical memory under locks. */
+    @Test
+    void shouldBeTheMemoryOfVirtualCpusOnTwoNodes(Cluster cluster) {
+        Path kvm = Path.of("/dev/kvm");
+        assumeTrue(Files.isReadable(kvm) && Files.isWritable(kvm), "/dev/kvm cannot be opened by this user");
+        create(cluster, "cpus");
+        for (String node : NODES) {
+            processes.add(guest(cluster, node, "--passes=count,count,count", "--vcpus=2"));
+        }
+        for (ChildJvm process : processes) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+        }
+        NODES.forEach(node -> awaitEnded(cluster, node, "cpus"));
+        awaitDetached(cluster, "cpus");
+        ChildJvm judge = guest(cluster, "a", "--passes=counted", "--counted=" + 3 * 2 * NODES.size());
+        processes.add(judge);
+        assertEquals(0, judge.awaitEnd(), () -> judge.out() + judge.err());
+        awaitEnded(cluster, "a", "cpus");
+        drop(cluster, "cpus");
+    }
+
+    private ChildJvm guest(Cluster cluster, String node, String... more) {
+        Path socket = attach(cluster, node, "cpus");
+        List<String> arguments =
+                new ArrayList<>(List.of("guest-vm", "--socket=" + socket, "--memory=" + PAGES * 4096));
+        arguments.addAll(List.of(more));
+        return ChildJvm.start("guest-vm-" + node, Main.class, arguments);
+    }
+
     @Test
     void shouldKeepTheMemoryWhenAllProcessesHaveEnded(Cluster cluster) {
         create(cluster, "kept");
@@ -124,14 +156,7 @@ class CoherentSpaceTest {
     /** Starts a process on each node. */
     private void run(Cluster cluster, String space, List<String> words) {
         for (String node : NODES) {
-            Path socket = directory.resolve("socket-" + node);
-            cluster.agent(node)
-                    .rest()
-                    .sendJson(
-                            "PUT",
-                            "/api/v1/spaces/" + space + "/guest",
-                            "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
-                    .expect(200);
+            Path socket = attach(cluster, node, space);
             List<String> arguments = new ArrayList<>(List.of("" + PAGES, "" + NODES.indexOf(node), "" + NODES.size()));
             arguments.addAll(words);
             processes.add(ChildJvm.launch(
@@ -140,6 +165,18 @@ class CoherentSpaceTest {
                     Map.of("FARPAGE_SOCKET", socket.toString(), "FARPAGE_MEMFD_NAME", "coherent"),
                     directory));
         }
+    }
+
+    private Path attach(Cluster cluster, String node, String space) {
+        Path socket = directory.resolve("socket-" + node);
+        cluster.agent(node)
+                .rest()
+                .sendJson(
+                        "PUT",
+                        "/api/v1/spaces/" + space + "/guest",
+                        "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
+                .expect(200);
+        return socket;
     }
 
     private static JsonNode awaitEnded(Cluster cluster, String node, String space) {

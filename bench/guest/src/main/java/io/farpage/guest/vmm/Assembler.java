@@ -102,6 +102,15 @@ final class Assembler {
         memory(0x89, from, address);
     }
 
+    /** {@code xchg [address], with}, which locks the bus. */
+    void xchg(Register address, Register with) {
+        memory(0x87, with, address);
+    }
+
+    void pause() {
+        emit(0xf3, 0x90);
+    }
+
     void jmp(Label target) {
         emit(0xe9);
         relative(target);

@@ -82,8 +82,13 @@ final class GuestCode {
         code.mov(RCX, RDI);
         code.add(RCX, (int) PageRange.PAGE_BYTES);
 
+        if (pass.counts()) {
+            count(pass, expected);
+        }
         code.bind(word);
-        if (pass.expects()) {
+        if (pass.counts()) {
+            code.mov(RDI, RCX); // one word was enough
+        } else if (pass.expects()) {
             expect(expected);
         }
         if (pass.writes()) {
@@ -108,6 +113,38 @@ final class GuestCode {
         report(R13, FOUND_PORT);
         code.hlt();
         return code.assemble();
+    }
+
+    /** Counts the page at RDI, or looks how often it was counted. */
+    private void count(Pass pass, Content expected) {
+        if (pass == Pass.COUNTED) {
+            code.add(RDI, Long.BYTES);
+            expect(expected);
+            return;
+        }
+        Label taken = new Label();
+        Label again = new Label();
+        Label wait = new Label();
+        code.xor(RDX, RDX);
+        code.bind(again);
+        code.mov(RAX, 1);
+        code.xchg(RDI, RAX);
+        code.cmp(RAX, RDX);
+        code.jump(Condition.EQUAL, taken);
+        code.bind(wait);
+        code.pause();
+        code.load(RAX, RDI);
+        code.cmp(RAX, RDX);
+        code.jump(Condition.NOT_EQUAL, wait);
+        code.jmp(again);
+
+        code.bind(taken);
+        code.add(RDI, Long.BYTES);
+        code.load(RAX, RDI);
+        code.add(RAX, 1);
+        code.store(RDI, RAX);
+        code.add(RDI, -Long.BYTES);
+        code.store(RDI, RDX);
     }
 
     private void expect(Content expected) {

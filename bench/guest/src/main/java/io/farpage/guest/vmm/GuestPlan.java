@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param stride distance of {@link Walk#STRIDE}, in pages
  * @param words of each page to touch, a power of two from 1 to 512
  * @param passes one after another, each over all pages
+ * @param counted how often each page was counted, for {@link Pass#COUNTED}
  * @param seed of content and random order
  * @param timeout how long a pass may take
  */
@@ -31,6 +32,7 @@ record GuestPlan(
         long stride,
         int words,
         List<Pass> passes,
+        long counted,
         long seed,
         Duration timeout) {
     private static final int MAX_VCPUS = 64;
@@ -56,7 +58,12 @@ record GuestPlan(
                 "--words is " + words + "; it must be a power of two from 1 to 512");
         require(!passes.isEmpty(), "--passes is empty; give at least one, for example write,read");
         require(timeout.isPositive(), "--timeout is " + timeout + "; it must be longer than nothing");
-        requireOrder(passes);
+        if (passes.stream().anyMatch(Pass::counts)) {
+            require(passes.stream().allMatch(Pass::counts), "--passes has count or counted beside others; these write over the counts");
+            require(counted >= 0, "--counted is " + counted + "; it must be 0 or more");
+        } else {
+            requireOrder(passes);
+        }
     }
 
     long pages() {

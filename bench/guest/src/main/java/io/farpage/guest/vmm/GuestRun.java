@@ -66,12 +66,14 @@ final class GuestRun {
     }
 
     private PassResult pass(Pass pass) throws InterruptedException {
-        Content expected = generation == 0 ? Content.ZEROS : Content.written(plan.seed(), generation);
+        Content expected = expected(pass);
         Content written = Content.written(plan.seed(), generation + 1);
         CountDownLatch start = new CountDownLatch(1);
         List<FutureTask<GuestReport>> shares = new ArrayList<>();
         for (Vcpu vcpu : machine.vcpus()) {
-            PageRange range = PageRange.share(plan.pages(), vcpu.index(), plan.vcpus());
+            PageRange range = pass == Pass.COUNT
+                    ? new PageRange(0, plan.pages())
+                    : PageRange.share(plan.pages(), vcpu.index(), plan.vcpus());
             byte[] program = GuestCode.assemble(pass, order(range), range, plan.words(), expected, written);
             FutureTask<GuestReport> share = new FutureTask<>(() -> {
                 start.await();
@@ -103,6 +105,13 @@ final class GuestRun {
                         .map(report -> report.firstMismatch(expected))
                         .orElse(""),
                 ns);
+    }
+
+    private Content expected(Pass pass) {
+        if (pass == Pass.COUNTED) {
+            return new Content(0, plan.counted());
+        }
+        return generation == 0 ? Content.ZEROS : Content.written(plan.seed(), generation);
     }
 
     private Order order(PageRange range) {

@@ -44,8 +44,15 @@ public final class GuestVmCommand implements Callable<Integer> {
             defaultValue = "zeros,write,read,modify,read",
             description =
                     "What is done with all pages, one after another: zeros (expects them), write, read (expects what"
-                            + " was written), modify (expects, then writes) (default: ${DEFAULT-VALUE})")
+                            + " was written), modify (expects, then writes); or count (every vCPU adds one to each page,"
+                            + " under a lock) and counted (expects --counted) (default: ${DEFAULT-VALUE})")
     private List<Pass> passes = List.of();
+
+    @Option(
+            names = "--counted",
+            defaultValue = "0",
+            description = "How often all machines with this memory have counted each page (default: ${DEFAULT-VALUE})")
+    private long counted;
 
     @Option(
             names = "--words",
@@ -89,6 +96,7 @@ public final class GuestVmCommand implements Callable<Integer> {
                     stride,
                     words,
                     passes,
+                    counted,
                     seed,
                     options.timeout(DEFAULT_TIMEOUT));
         } catch (IllegalArgumentException e) {

@@ -11,10 +11,22 @@ public enum Pass {
     /** Expects what was written last. */
     READ,
     /** Expects what was written last, and writes something else. */
-    MODIFY;
+    MODIFY,
+    /**
+     * Takes the lock in its first word, adds one to the second, and gives the lock back: every vCPU on all pages, also
+     * beside other machines that have the same memory.
+     */
+    COUNT,
+    /** Expects that it was counted as often as the plan says. */
+    COUNTED;
 
     boolean expects() {
-        return this != WRITE;
+        return this != WRITE && this != COUNT;
+    }
+
+    /** Whether pages hold a lock and a count. */
+    boolean counts() {
+        return this == COUNT || this == COUNTED;
     }
 
     boolean writes() {

@@ -70,6 +70,33 @@ final class GuestCodeTest {
         }
     }
 
+    @Test
+    void shouldCountEachPageUnderItsLock() {
+        PageRange all = new PageRange(0, PAGES);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(PAGES, run(Pass.COUNT, new GuestCode.Steps(1), all, 1).visited());
+        }
+        for (long page = 0; page < PAGES; page++) {
+            assertEquals(0, word(page * PAGE), "the lock of page " + page);
+            assertEquals(3, word(page * PAGE + 8), "the count of page " + page);
+        }
+        assertEquals(0, runCounted(3).mismatches());
+        assertEquals(PAGES, runCounted(4).mismatches());
+    }
+
+    private GuestReport runCounted(long expected) {
+        GuestReport report = new GuestReport();
+        byte[] program = GuestCode.assemble(
+                Pass.COUNTED,
+                new GuestCode.Steps(1),
+                new PageRange(0, PAGES),
+                1,
+                new Content(0, expected),
+                Content.ZEROS);
+        vcpu().run(program, report);
+        return report;
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 64, 512})
     void shouldTouchAsManyWordsOfAPageAsAsked(int words) {

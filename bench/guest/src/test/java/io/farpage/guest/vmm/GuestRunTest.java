@@ -111,6 +111,7 @@ final class GuestRunTest {
                         1,
                         words,
                         List.of(pass),
+                        0,
                         1,
                         Duration.ofSeconds(1)));
         assertTrue(String.valueOf(e.getMessage()).startsWith(message), e.getMessage());
@@ -118,7 +119,7 @@ final class GuestRunTest {
 
     private static GuestPlan plan(
             long bytes, Backing backing, int vcpus, Walk walk, List<Pass> passes, Optional<Path> socket) {
-        return new GuestPlan(bytes, backing, socket, 1, vcpus, walk, 17, 4, passes, 42, Duration.ofSeconds(60));
+        return new GuestPlan(bytes, backing, socket, 1, vcpus, walk, 17, 4, passes, 0, 42, Duration.ofSeconds(60));
     }
 
     private static void assumeKvm() {

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.HdrHistogram.Histogram;
 
-/** Two shards, of which one asks with 64 bytes and the other answers with 4160, one message after the other. */
+/** Two shards: one asks with 64 bytes, and the other answers with 4160, one message after the other. */
 final class PingPong implements AutoCloseable {
     private static final long HIGHEST_NANOS = 100_000_000_000L;
     private static final int DIGITS = 3;

@@ -21,7 +21,10 @@ import java.util.OptionalInt;
 
 /** The threads that move pages, {@code shard-0} and on, each with completion queues and header frames of its own. */
 final class Shards implements AutoCloseable {
-    /** Queue pairs that a link offers on several devices, until one of them is chosen. Those beyond carry no messages. */
+    /**
+     * Queue pairs that a link may offer at once on several devices, until one of them is chosen. Those beyond carry no
+     * messages.
+     */
     private static final int OFFERED = 4;
 
     private final CloseStack open = new CloseStack();
@@ -64,8 +67,8 @@ final class Shards implements AutoCloseable {
         int first = pool.stagingFrames().allocateRun(Math.ceilDiv(Math.toIntExact(bytes), pool.frameBytes()));
         if (first == FrameAllocator.NONE) {
             throw new IllegalArgumentException(
-                    ("pool.staging of %d bytes has no room for the first messages of link.max %d peers; raise it, or set"
-                                    + " coherence.peers to 0")
+                    ("pool.staging of %d bytes has no room for the first messages of link.max %d peers; raise it, or"
+                                    + " set coherence.peers to 0")
                             .formatted(config.get(AgentKeys.POOL_STAGING), config.get(AgentKeys.LINK_MAX)));
         }
         return new MessageMemory(pool.staging().asSlice(pool.offset(first), bytes), pool, peers);

@@ -306,7 +306,7 @@ final class LinkQueuePairs {
         return shards.get(shard).loop().shard().messageMemory();
     }
 
-    /** A queue pair is destroyed: its receive is no more. */
+    /** A queue pair is destroyed, and its receive with it. */
     private void onDestroyed(LinkQueuePair one) {
         one.hello().ifPresent(hello -> messagesOf(one.shard()).release(hello));
     }

@@ -20,7 +20,7 @@ final class LinkChannel implements MessageChannel {
     /** Messages that each side may send ahead of the other. */
     static final int CREDITS = 32;
 
-    /** A message of its own returns credits when so many are unreturned. */
+    /** A message of its own returns credits when this number is unreturned. */
     static final int RETURNED_AT = CREDITS / 2;
 
     static final int CREDIT_RECEIVES = 2;

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
  * A message has a header of {@link #HEADER_BYTES}, and up to 4096 bytes behind it.
  *
  * <p>Each message takes a credit, which is a receive that the peer has posted. The peer gives credits back behind
- * {@link MessageListener#onMessage}, so a shard with many credits never gives a message to a receiver that is not ready.
+ * {@link MessageListener#onMessage}, so no message ever finds a receiver that is not ready.
  *
  * <p>A link that moves to a better transport ({@link LinkPhase#SWITCHING}) gives no credits until all that was sent has
  * arrived. Then this channel closes, and another one opens over the new queue pair. What the peer still sends on the
@@ -28,7 +28,7 @@ public interface MessageChannel {
     /** Node id of the peer. */
     String peer();
 
-    /** Of the peer, as the {@link Connection} says. */
+    /** The peer's incarnation, as the {@link Connection} says. */
     long incarnation();
 
     boolean isOpen();

@@ -22,8 +22,8 @@ public interface MessageListener {
     void onMessage(MessageChannel channel, MemorySegment message);
 
     /**
-     * The channel is closed: its queue pair has failed, or the link uses another one. What was sent and not yet received
-     * is lost, and the channel is never open again.
+     * The channel is closed: its queue pair has failed, or the link uses another one. What was sent and not yet
+     * received is lost, and the channel is never open again.
      */
     void onClosed(MessageChannel channel);
 }

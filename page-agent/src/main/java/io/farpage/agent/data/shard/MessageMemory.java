@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Hello receives are for the thread that creates queue pairs, the rest for the shard's.
  */
 public final class MessageMemory {
-    /** Of the messages, as offers of queue pairs have it. */
+    /** Version of the messages, as offers of queue pairs name it. */
     public static final int VERSION = MessageHeader.VERSION;
 
     /** Receives of a queue pair: those of its channel, and that of the HELLO. */

@@ -438,8 +438,8 @@ final class Messages {
     }
 
     /**
-     * A receive has failed. If it was flushed, another work request has failed before, whose completion says why, unless
-     * none is outstanding.
+     * A receive has failed. If it was flushed, another work request has failed before, whose completion says why,
+     * unless none is outstanding.
      */
     private void receiveFailed(PeerLink link, WcStatus status) {
         if (status != WcStatus.WR_FLUSH_ERR) {

@@ -33,8 +33,8 @@ public sealed interface ShardCommand {
     record OpenMessages(PeerLink link) implements ShardCommand {}
 
     /**
-     * Messages are no longer wanted on later queue pairs of a link. A channel that is open stays so until its queue pair
-     * is gone, since the peer may use it.
+     * Messages are no longer wanted on later queue pairs of a link. A channel that is open stays so until its queue
+     * pair is gone, since the peer may use it.
      */
     record CloseMessages(PeerLink link) implements ShardCommand {}
 

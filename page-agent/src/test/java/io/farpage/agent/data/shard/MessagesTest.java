@@ -97,6 +97,8 @@ final class MessagesTest {
         second.expected = new Random(seed);
         try {
             runUntil(() -> {
+                assertEquals(List.of(), a.releases(), "no SEND has found a receiver that is not ready");
+                assertEquals(List.of(), b.releases());
                 first.send();
                 second.send();
                 return a.received == EXCHANGED && b.received == EXCHANGED;
@@ -105,8 +107,6 @@ final class MessagesTest {
         } catch (Throwable e) {
             throw new AssertionError("seed " + seed, e);
         }
-        assertEquals(List.of(), a.releases(), "no SEND has found a receiver that is not ready");
-        assertEquals(List.of(), b.releases());
         assertTrue(first.fewest == 0 && second.fewest == 0, "both have run out of credits");
     }
 
@@ -180,12 +180,13 @@ final class MessagesTest {
         b.messages = new Counting();
         int[] sent = {0};
         runUntil(() -> {
+            assertEquals(List.of(), a.releases());
             while (a.channel().credits() > 0 && sent[0] < 10_000) {
                 a.send(sent[0]++);
             }
             return b.received == 10_000;
         });
-        assertEquals(0, a.received, "returns of credits are no messages");
+        assertEquals(0, a.received, "a return of credits is not a message");
         runUntil(() -> a.channel().credits() > LinkChannel.RETURNED_AT);
         assertEquals(List.of(), a.releases());
         assertEquals(List.of(), b.releases());
@@ -195,7 +196,7 @@ final class MessagesTest {
     void shouldTakeNoMoreThanCreditsWhenPeerDoesNotRun() {
         open();
         int sent = 0;
-        for (; a.channel().credits() > 0; sent++) {
+        for (; a.channel().credits() > 0 && sent <= LinkChannel.CREDITS; sent++) {
             a.send(sent);
         }
         assertEquals(LinkChannel.CREDITS, sent);
@@ -207,6 +208,22 @@ final class MessagesTest {
                 assertThrows(IllegalStateException.class, () -> a.channel().send(MessageChannel.HEADER_BYTES));
         assertTrue(String.valueOf(refusal.getMessage()).contains("no credit"));
         runUntil(() -> b.received == LinkChannel.CREDITS && a.channel().credits() >= LinkChannel.RETURNED_AT);
+    }
+
+    @Test
+    void shouldKeepSendBufferUntilItsSendHasCompleted() {
+        FaultyQueue queue = a.failingQueue();
+        open();
+        runUntil(() -> toA.isQuiet() && toB.isQuiet());
+        queue.holds = true;
+        for (int sent = 0; sent < LinkChannel.CREDITS; sent++) {
+            a.send(sent);
+        }
+        runUntil(() -> b.received == LinkChannel.CREDITS && queue.held.size() > LinkChannel.CREDITS);
+        queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.RECV).forEach(a.shard::complete);
+        assertEquals(0, a.channel().credits(), "credits are back, and no buffer is free");
+        queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.SEND).forEach(a.shard::complete);
+        assertTrue(a.channel().credits() >= LinkChannel.RETURNED_AT);
     }
 
     @Test
@@ -506,7 +523,12 @@ final class MessagesTest {
             small.shard.submit(new ShardCommand.OpenMessages(smallToA));
             runUntil(() -> stepped(small) && small.isOpen() && a.isOpen());
             b.shard.submit(new ShardCommand.OpenMessages(bToSmall));
-            for (int cycle = 0; cycle < 300; cycle++) {
+            runUntil(() -> {
+                small.step();
+                QueuePairMessages messages = smallToB.messages();
+                return messages != null && messages.isPeerReady() && messages.waitsForRoom();
+            });
+            for (int cycle = 0; cycle < 20; cycle++) {
                 run(1);
                 small.step();
             }
@@ -562,8 +584,11 @@ final class MessagesTest {
         open();
         runUntil(toB::isQuiet);
         queue.holds = true;
+        advance(TimeUnit.SECONDS.toNanos(1));
         a.send(1);
+        a.step();
         assertTrue(a.shard.hasDeadlines());
+        assertTrue(toB.answers(a.shard.silence().now()), "silence begins with the message");
         advance(Messages.UNACKNOWLEDGED_NANOS - TimeUnit.MILLISECONDS.toNanos(100));
         assertTrue(toB.isUp());
         assertFalse(toB.answers(a.shard.silence().now()), "it counts as silent, as with a READ");
@@ -627,7 +652,7 @@ final class MessagesTest {
     }
 
     private void runUntil(BooleanSupplier holds) {
-        Deadlines.await("the shards", Deadlines.LONG)
+        Deadlines.await("the shards", Deadlines.SHORT)
                 .pollInterval(Duration.ofMillis(1))
                 .until(() -> {
                     for (int cycle = 0; cycle < 100 && !holds.getAsBoolean(); cycle++) {

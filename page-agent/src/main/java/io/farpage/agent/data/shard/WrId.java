@@ -2,8 +2,8 @@ package io.farpage.agent.data.shard;
 
 /**
  * A shard's work request ids: 16 bits of fetcher, 16 bits of generation, 32 bits of slot. By its generation a
- * completion of an earlier queue pair is recognised. Two numbers belong to no fetcher: one to READs of pool headers, one
- * to messages.
+ * completion of an earlier queue pair is recognised. Two numbers belong to no fetcher: one to READs of pool headers,
+ * one to messages.
  */
 final class WrId {
     private static final int HEADER = 0xFFFF;

@@ -27,9 +27,13 @@ final class Messages {
     /** Many times what a device takes to give up retries. */
     static final long UNACKNOWLEDGED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** Fails a link. */
+    /** What ends a link over which messages can no longer be exchanged. */
     interface Failures {
-        /** @param refused whether a message of the peer was wrong, so that those of the next queue pair will be */
+        /**
+         * Fails a link.
+         *
+         * @param refused whether a message of the peer was wrong, so that those of the next queue pair will be
+         */
         void fail(PeerLink link, String reason, boolean refused);
     }
 

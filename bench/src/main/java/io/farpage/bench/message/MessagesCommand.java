@@ -31,6 +31,9 @@ import picocli.CommandLine.Spec;
                         + " and p99 of both, the median of the ratios of the rounds, and what each message allocates.")
 public final class MessagesCommand implements Callable<Integer> {
     private static final int MAX_ROUNDS = 1000;
+    /** Two shards spin, and two responders. */
+    private static final int CPUS_TO_SPIN = 4;
+
     private static final int MAX_COUNT = 10_000_000;
     /** Many times what a round trip takes, with which a side that hangs is noticed. */
     private static final double SLOWEST_SECONDS = 0.002;
@@ -44,7 +47,7 @@ public final class MessagesCommand implements Callable<Integer> {
     @Option(
             names = "--idle",
             defaultValue = "block",
-            description = "How all threads wait: block, or spin, which wants four CPUs (default: ${DEFAULT-VALUE})")
+            description = "How all threads wait: block, or spin, which needs four CPUs (default: ${DEFAULT-VALUE})")
     private String idle = "";
 
     @Option(
@@ -65,6 +68,11 @@ public final class MessagesCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException, IOException {
         if (!List.of("block", "spin").contains(idle)) {
             throw new UsageException("--idle " + idle + ": must be block or spin");
+        }
+        int cpus = Cpus.allowed().size();
+        if (idle.equals("spin") && cpus < CPUS_TO_SPIN) {
+            throw new CommandException("--idle spin needs %d CPUs, and this process may use %d; say --idle block"
+                    .formatted(CPUS_TO_SPIN, cpus));
         }
         requireRange("--rounds", rounds, 1, MAX_ROUNDS);
         requireRange("--count", count, 10, MAX_COUNT);

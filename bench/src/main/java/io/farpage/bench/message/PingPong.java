@@ -51,7 +51,8 @@ final class PingPong implements AutoCloseable {
 
     private Histogram runOnce(int count, long seconds) throws InterruptedException {
         CompletableFuture<Histogram> done = new CompletableFuture<>();
-        asking.loop().submit(new ShardCommand.Run(() -> asker.begin(count, done)));
+        Histogram empty = new Histogram(HIGHEST_NANOS, DIGITS);
+        asking.loop().submit(new ShardCommand.Run(() -> asker.begin(count, empty, done)));
         return await(done, seconds, count + " round trips");
     }
 
@@ -81,9 +82,9 @@ final class PingPong implements AutoCloseable {
         private int left;
         private long askedAt;
 
-        void begin(int count, CompletableFuture<Histogram> whenDone) {
+        void begin(int count, Histogram into, CompletableFuture<Histogram> whenDone) {
             done = whenDone;
-            latencies = new Histogram(HIGHEST_NANOS, DIGITS);
+            latencies = into;
             left = count;
             ask(opened.join());
         }

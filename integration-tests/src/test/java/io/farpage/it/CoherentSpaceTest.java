@@ -114,8 +114,7 @@ class CoherentSpaceTest {
 
     private ChildJvm guest(Cluster cluster, String node, String... more) {
         Path socket = attach(cluster, node, "cpus");
-        List<String> arguments =
-                new ArrayList<>(List.of("guest-vm", "--socket=" + socket, "--memory=" + PAGES * 4096));
+        List<String> arguments = new ArrayList<>(List.of("guest-vm", "--socket=" + socket, "--memory=" + PAGES * 4096));
         arguments.addAll(List.of(more));
         return ChildJvm.start("guest-vm-" + node, Main.class, arguments);
     }

@@ -1,8 +1,8 @@
 package io.farpage.agent;
 
 import io.farpage.agent.command.CloudHypervisorCommand;
-import io.farpage.agent.command.DoctorCommand;
 import io.farpage.agent.command.DirectoriesCommand;
+import io.farpage.agent.command.DoctorCommand;
 import io.farpage.agent.command.GuestCommands;
 import io.farpage.agent.command.ImageCommands;
 import io.farpage.agent.command.JoinCommand;

@@ -20,7 +20,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "directories",
         mixinStandardHelpOptions = true,
-        description = "Show the coherent spaces that a node is a home of, and the pages that members take from each other.")
+        description =
+                "Show the coherent spaces that a node is a home of, and the pages that members take from each other.")
 public final class DirectoriesCommand implements Callable<Integer> {
     private static final int REFUSED = 1;
 

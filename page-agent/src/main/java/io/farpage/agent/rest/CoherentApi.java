@@ -63,8 +63,8 @@ public final class CoherentApi {
                 .name("farpage_agent_directory_members")
                 .help("Members of a coherent space that this node is a home of")
                 .labelNames("space")
-                .callback(callback -> directories()
-                        .forEach(one -> callback.call(one.members().size(), Long.toString(one.space()))))
+                .callback(callback ->
+                        directories().forEach(one -> callback.call(one.members().size(), Long.toString(one.space()))))
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_directory_lost_pages")

@@ -59,7 +59,9 @@ record GuestPlan(
         require(!passes.isEmpty(), "--passes is empty; give at least one, for example write,read");
         require(timeout.isPositive(), "--timeout is " + timeout + "; it must be longer than nothing");
         if (passes.stream().anyMatch(Pass::counts)) {
-            require(passes.stream().allMatch(Pass::counts), "--passes has count or counted beside others; these write over the counts");
+            require(
+                    passes.stream().allMatch(Pass::counts),
+                    "--passes has count or counted beside others; these write over the counts");
             require(counted >= 0, "--counted is " + counted + "; it must be 0 or more");
         } else {
             requireOrder(passes);

@@ -143,18 +143,11 @@ final class Directory {
                 .map(session -> new DirectoryStatus.MemberStatus(session.id.node(), session.synced))
                 .toList();
         List<DirectoryStatus.Bouncing> bouncing = bounces.most(MOST_BOUNCING).stream()
-                .map(one -> new DirectoryStatus.Bouncing(page(one.page()), one.moves(), node(one.from()), node(one.to())))
+                .map(one ->
+                        new DirectoryStatus.Bouncing(page(one.page()), one.moves(), node(one.from()), node(one.to())))
                 .toList();
         return new DirectoryStatus(
-                space,
-                pages.count(),
-                members,
-                answered,
-                recalls,
-                invalidations,
-                queue.size(),
-                lost,
-                bouncing);
+                space, pages.count(), members, answered, recalls, invalidations, queue.size(), lost, bouncing);
     }
 
     private String node(int number) {

@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields of a message between a member and a directory, little-endian as the machines are. The first eight bytes are
- * the channel's. See docs/wire-protocol.md.
+ * The fields of a message between a member and a directory, little-endian as the machines are. The first eight bytes
+ * are the channel's. See docs/wire-protocol.md.
  *
  * <pre>
  *  8  kind           1 byte, {@link MessageKind}

@@ -11,7 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The directory of the extents of one coherent space that this node is the home of. For each page at most one member may
+ * The directory of those extents of one coherent space whose home is this node. For each page at most one member may
  * write, and then no other has it (MSI, by invalidation). The frames have the newest version of a page that no member
  * may write to. The shard's thread only.
  *
@@ -48,11 +48,10 @@ final class Directory {
     private final DirectoryPages pages;
     private final RequestQueue queue = new RequestQueue();
     private final @Nullable Session[] sessions = new Session[DirectoryPages.MAX_MEMBERS];
-    /** Members that may have pages of which this directory does not know yet; nothing is granted before they say so. */
+    /** Members that have not said yet which pages they have; nothing is granted before all have. */
     private int unheard;
     /**
-     * Whether the newest version of any page may have been lost with a member of which this directory did not know what
-     * it had.
+     * Whether the newest version of any page may have been lost with a member that had not said which pages it had.
      */
     private boolean doubtful;
     /** Whether a member has ended without sending its pages home. */
@@ -193,7 +192,7 @@ final class Directory {
      * Replaces the members. Pages that a member has had for itself, and that is no longer one, are lost.
      *
      * @param isTorn whether a member has ended without sending its pages home
-     * @param isFirst whether members may have pages of which this directory does not know
+     * @param isFirst whether the members may have pages already
      * @param channels that are open
      */
     void setMembers(Set<MemberId> now, boolean isTorn, boolean isFirst, Iterable<? extends MessageChannel> channels) {
@@ -303,7 +302,7 @@ final class Directory {
         Session session = find(channel, attachment);
         MessageKind kind = CoherentMessage.kind(message);
         if (session == null || kind == null) {
-            // Of an attachment that has ended, or of one that this node does not know yet: it will be welcomed then.
+            // The attachment has ended, or this node does not know it yet, and will welcome the member then.
             return;
         }
         if (kind == MessageKind.JOIN) {
@@ -500,7 +499,7 @@ final class Directory {
         }
         lost += count;
         log.error(
-                "space {}: a member is gone of which this home did not know what it had: {} pages that no other"
+                "space {}: a member is gone that had not told this home which pages it had: {} pages that no other"
                         + " member has are lost; threads that touch them get SIGBUS",
                 space,
                 count);
@@ -667,7 +666,7 @@ final class Directory {
         }
     }
 
-    /** A member has a page of which this directory, which is new, does not know. */
+    /** A member has a page, and this directory is new. */
     private void learn(int index, int number, int what) {
         if (what == CoherentMessage.SHARED) {
             // If another member still sends the page, the former directory had it already, since it has shared it.

@@ -2,7 +2,7 @@ package io.farpage.agent.data.coherence;
 
 /**
  * Keeps the resident pages of a member below its limit: goes round all pages and evicts each that it may, so that the
- * page that was passed longest ago goes first. A shared page is dropped at once; a modified one is sent home before. The
+ * page that was passed longest ago goes first. A shared page is dropped at once; a modified one is sent home first. The
  * shard's thread only, but for {@link #resize}.
  */
 final class Evictions {

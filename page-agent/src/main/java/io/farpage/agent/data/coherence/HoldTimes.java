@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long a member keeps a page that it was granted before it gives the page up again. None as long as pages stay for a
- * while: a page that is taken away soon after it was granted, several times in succession, is kept longer each time, so
+ * How long a member keeps a page that it was granted before it gives the page up again. No time as long as pages stay
+ * for a while: a page that is taken away soon after it was granted, several times in succession, is kept longer each time, so
  * that the thread that waits for it makes progress (Mirage's time window). Remembers the latest pages alone.
  */
 final class HoldTimes {
@@ -48,7 +48,7 @@ final class HoldTimes {
         return pages[slot] == page && now - grantedAt[slot] < FIRST_NANOS;
     }
 
-    /** A page is to be given up. Returns when. */
+    /** The home wants a page. Returns when the member gives it up. */
     long requested(int page, long now) {
         int slot = page % SLOTS;
         if (pages[slot] != page) {

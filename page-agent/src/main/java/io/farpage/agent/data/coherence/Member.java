@@ -37,7 +37,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The memory of a process that uses a coherent space, beside processes on other nodes. A page is resident to be read, by
+ * The memory of a process that uses a coherent space beside processes on other nodes. A page is resident to be read, by
  * any number of members, or to be written, by one. Faults request pages from the directory of their home; the directory
  * takes pages away again. The shard's thread only, but for what says otherwise.
  *
@@ -660,7 +660,7 @@ final class Member implements CoherentMember {
         return work;
     }
 
-    /** Gives up what the homes want back, of which the time has come. */
+    /** Gives up the pages that the homes want, when their time has come. */
     private int serveDeferred() {
         int work = 0;
         long now = clock.getAsLong();

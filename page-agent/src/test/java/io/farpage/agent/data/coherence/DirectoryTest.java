@@ -136,7 +136,7 @@ class DirectoryTest {
     }
 
     @Test
-    void shouldAnswerNothingBeforeAllMembersOfAFormerDirectoryAreHeard() {
+    void shouldAnswerNothingBeforeAllFormerMembersAreHeard() {
         directory.setMembers(Set.of(a.id, b.id), false, true, List.of(a.channel, b.channel));
         a.sync();
         a.say(MessageKind.GETM, FIRST);
@@ -226,7 +226,7 @@ class DirectoryTest {
     void shouldRefuseAMemberThatHasWhatItWasNotGranted() {
         members(a);
         a.say(MessageKind.SYNC_BEGIN, 0);
-        // Each byte says the same of four pages, of which the directory knows nothing: modified.
+        // The directory has granted nothing.
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.PAGE_MESSAGE_BYTES, 8);
         CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, a.id.attachment(), FIRST);
         CoherentMessage.hold(message, 1, CoherentMessage.MODIFIED);

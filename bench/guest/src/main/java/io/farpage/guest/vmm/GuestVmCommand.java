@@ -44,8 +44,8 @@ public final class GuestVmCommand implements Callable<Integer> {
             defaultValue = "zeros,write,read,modify,read",
             description =
                     "What is done with all pages, one after another: zeros (expects them), write, read (expects what"
-                            + " was written), modify (expects, then writes); or count (every vCPU adds one to each page,"
-                            + " under a lock) and counted (expects --counted) (default: ${DEFAULT-VALUE})")
+                            + " was written), modify (expects, then writes); or count (every vCPU adds one to each"
+                            + " page, under a lock) and counted (expects --counted) (default: ${DEFAULT-VALUE})")
     private List<Pass> passes = List.of();
 
     @Option(

@@ -7,8 +7,9 @@ import java.util.List;
 
 /**
  * The pages that members take from each other most often, as far as a table of bounded size can tell: a page that is
- * not in it takes the place of the one with the fewest moves, and inherits their number (Metwally, Agrawal, El Abbadi: the
- * Space-Saving algorithm, 2005). A number may so be too high, by at most that of the least. The shard's thread only.
+ * not in it takes the place of the one with the fewest moves, and inherits their number (Metwally, Agrawal, El Abbadi:
+ * the Space-Saving algorithm, 2005). A number may so be too high, by at most that of the least. The shard's thread
+ * only.
  */
 final class Bounces {
     private static final int SLOTS = 32;

@@ -3,8 +3,8 @@ package io.farpage.agent.data.coherence;
 import java.util.List;
 
 /**
- * The directory of a coherent space on one of its homes, since it began: with the first member, and again when the agent
- * does.
+ * The directory of a coherent space on one of its homes, since it began: with the first member, and again when the
+ * agent does.
  *
  * @param space id of the space
  * @param pages of the space that this node is the home of

@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * How long a member keeps a page that it was granted before it gives the page up again. No time as long as pages stay
- * for a while: a page that is taken away soon after it was granted, several times in succession, is kept longer each time, so
- * that the thread that waits for it makes progress (Mirage's time window). Remembers the latest pages alone.
+ * for a while: a page that is taken away soon after it was granted, several times in succession, is kept longer each
+ * time, so that the thread that waits for it makes progress (Mirage's time window). Remembers the latest pages alone.
  */
 final class HoldTimes {
     static final long FIRST_NANOS = TimeUnit.MICROSECONDS.toNanos(50);

@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
 /**
- * The messages that one peer will get, in order, when the channel has credits. A message is written when it is sent: what
- * it carries does not change before the peer has answered. The shard's thread only.
+ * The messages that one peer will get, in order, when the channel has credits. A message is written when it is sent:
+ * what it carries does not change before the peer has answered. The shard's thread only.
  */
 final class Outbox {
     /** Writes a message. */

@@ -282,7 +282,7 @@ final class Directory {
     /** The channel is gone. */
     void onClosed(MessageChannel channel) {
         for (Session session : sessions) {
-            if (session != null && session.channel == channel) {
+            if (session != null && channel.equals(session.channel)) {
                 close(session);
             }
         }
@@ -306,12 +306,12 @@ final class Directory {
             return;
         }
         if (kind == MessageKind.JOIN) {
-            if (session.channel != channel || (!session.synced && session.held == null)) {
+            if (!channel.equals(session.channel) || (!session.synced && session.held == null)) {
                 welcome(session, channel);
             }
             return;
         }
-        if (session.channel != channel) {
+        if (!channel.equals(session.channel)) {
             return;
         }
         String wrong = handle(session, kind, message);

@@ -3,6 +3,7 @@ package io.farpage.agent.data.coherence;
 import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,8 +37,7 @@ final class Loopback implements MessageChannel {
 
     /** The other side. */
     Loopback other() {
-        assert other != null;
-        return other;
+        return Objects.requireNonNull(other);
     }
 
     @Override

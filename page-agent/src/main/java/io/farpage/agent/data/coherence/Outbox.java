@@ -3,6 +3,7 @@ package io.farpage.agent.data.coherence;
 import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The messages that one peer will get, in order, when the channel has credits. A message is written when it is sent:
@@ -64,8 +65,7 @@ final class Outbox {
             long entry = ring[head];
             head = head + 1 & ring.length - 1;
             count--;
-            MessageKind kind = MessageKind.of((byte) entry);
-            assert kind != null;
+            MessageKind kind = Objects.requireNonNull(MessageKind.of((byte) entry));
             MemorySegment message = channel.claim();
             channel.send(writer.write(message, kind, (int) (entry >>> FLAGS_SHIFT) & 0xFF, entry >>> PAGE_SHIFT));
             sent++;

@@ -41,7 +41,7 @@ final class Port {
     }
 
     boolean isOn(MessageChannel other) {
-        return channel == other;
+        return other.equals(channel);
     }
 
     /** Whether the home knows which pages the member has, so that it may be asked for others. */

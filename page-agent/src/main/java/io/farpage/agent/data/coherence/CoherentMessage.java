@@ -99,14 +99,14 @@ final class CoherentMessage {
 
     /** What a SYNC says of a page, counted from the first that it describes. */
     static int held(MemorySegment message, int index) {
-        return message.get(JAVA_BYTE, HEADER_BYTES + index / 4) >> 2 * (index % 4) & 3;
+        return (message.get(JAVA_BYTE, HEADER_BYTES + index / 4) >> (2 * (index % 4))) & 3;
     }
 
     static void hold(MemorySegment message, int index, int what) {
         int at = HEADER_BYTES + index / 4;
         int shift = 2 * (index % 4);
         int others = message.get(JAVA_BYTE, at) & ~(3 << shift);
-        message.set(JAVA_BYTE, at, (byte) (others | what << shift));
+        message.set(JAVA_BYTE, at, (byte) (others | (what << shift)));
     }
 
     /** Writes a text behind the header. Returns the length of the message. */

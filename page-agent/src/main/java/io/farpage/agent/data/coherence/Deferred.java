@@ -22,7 +22,7 @@ final class Deferred {
         if (count == pages.length) {
             grow();
         }
-        int tail = head + count & pages.length - 1;
+        int tail = (head + count) & (pages.length - 1);
         pages[tail] = page;
         dues[tail] = due;
         count++;
@@ -32,7 +32,7 @@ final class Deferred {
         int[] morePages = Arrays.copyOf(pages, 2 * count);
         long[] moreDues = Arrays.copyOf(dues, 2 * count);
         for (int i = 0; i < count; i++) {
-            int from = head + i & count - 1;
+            int from = (head + i) & (count - 1);
             morePages[i] = pages[from];
             moreDues[i] = dues[from];
         }
@@ -50,7 +50,7 @@ final class Deferred {
     }
 
     void remove() {
-        head = head + 1 & pages.length - 1;
+        head = (head + 1) & (pages.length - 1);
         count--;
     }
 

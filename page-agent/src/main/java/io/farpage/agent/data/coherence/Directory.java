@@ -230,7 +230,7 @@ final class Directory {
     private void expel(Session session) {
         close(session);
         sessions[session.number] = null;
-        if ((unheard >>> session.number & 1) != 0) {
+        if (((unheard >>> session.number) & 1) != 0) {
             unheard &= ~(1 << session.number);
             doubtful |= torn;
         }
@@ -512,7 +512,7 @@ final class Directory {
         }
         if (!pages.isOwner(index, session.number)) {
             // What it had sent has arrived before the channel broke. The page was protected since.
-            if (pages.has(index, session.number) && (pages.waiting(index) >>> session.number & 1) == 0) {
+            if (pages.has(index, session.number) && ((pages.waiting(index) >>> session.number) & 1) == 0) {
                 session.outbox.add(MessageKind.PUT_ACK, page(index));
             }
             return null;
@@ -541,7 +541,7 @@ final class Directory {
     }
 
     private @Nullable String invalidated(Session session, int index) {
-        if ((pages.waiting(index) >>> session.number & 1) == 0) {
+        if (((pages.waiting(index) >>> session.number) & 1) == 0) {
             return "it was not invalidated";
         }
         gaveUp(index, session.number);
@@ -631,7 +631,7 @@ final class Directory {
 
     /** Whether a member may have a page in the way that it says. */
     private boolean mayHold(Session session, int index, int what) {
-        boolean isHeard = (unheard >>> session.number & 1) == 0;
+        boolean isHeard = ((unheard >>> session.number) & 1) == 0;
         int number = session.number;
         return switch (what) {
             case CoherentMessage.ABSENT -> true;
@@ -661,7 +661,7 @@ final class Directory {
         // What it was told on an earlier channel may be lost.
         if (pages.isBusy(index) && pages.isOwner(index, number)) {
             recall(index);
-        } else if ((pages.waiting(index) >>> number & 1) != 0) {
+        } else if (((pages.waiting(index) >>> number) & 1) != 0) {
             invalidate(index, session);
         }
     }

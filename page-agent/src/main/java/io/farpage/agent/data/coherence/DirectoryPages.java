@@ -31,7 +31,7 @@ final class DirectoryPages {
     private static final long LOST = 1L << 37;
     private static final long SENDING = 1L << 38;
     private static final int REQUESTER_SHIFT = 40;
-    private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | 0xFL << REQUESTER_SHIFT;
+    private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | (0xFL << REQUESTER_SHIFT);
 
     private final long[] pages;
 
@@ -49,7 +49,7 @@ final class DirectoryPages {
     }
 
     boolean has(int page, int member) {
-        return (pages[page] >>> member & 1) != 0;
+        return ((pages[page] >>> member) & 1) != 0;
     }
 
     void add(int page, int member) {
@@ -83,7 +83,7 @@ final class DirectoryPages {
     /** No other member has a page, and this one may write to it from now on. */
     void own(int page, int member) {
         assert (members(page) & ~(1 << member)) == 0 : page;
-        pages[page] = pages[page] & ~MEMBERS | 1L << member | EXCLUSIVE;
+        pages[page] = (pages[page] & ~MEMBERS) | (1L << member) | EXCLUSIVE;
     }
 
     /** The owner of a page has it shared from now on. */
@@ -117,7 +117,7 @@ final class DirectoryPages {
     /** Begins to answer a request. */
     void begin(int page, int member, boolean write, boolean hasShared) {
         assert !isBusy(page) : page;
-        pages[page] |= BUSY | (write ? WRITE : 0) | (hasShared ? HAS_SHARED : 0) | (long) member << REQUESTER_SHIFT;
+        pages[page] |= BUSY | (write ? WRITE : 0) | (hasShared ? HAS_SHARED : 0) | ((long) member << REQUESTER_SHIFT);
     }
 
     boolean isForWriting(int page) {
@@ -149,7 +149,7 @@ final class DirectoryPages {
 
     /** Members that have to give a page up, a bit for each number. */
     int waiting(int page) {
-        return (int) (pages[page] >>> WAITING_SHIFT & MEMBERS);
+        return (int) ((pages[page] >>> WAITING_SHIFT) & MEMBERS);
     }
 
     void awaitAll(int page, int members) {
@@ -158,7 +158,7 @@ final class DirectoryPages {
 
     /** A member does not have a page. */
     void gaveUp(int page, int member) {
-        pages[page] &= ~(1L << WAITING_SHIFT + member);
+        pages[page] &= ~(1L << (WAITING_SHIFT + member));
         remove(page, member);
     }
 }

@@ -53,7 +53,7 @@ final class MemberPages {
     void setState(int page, int state) {
         counts[state(page)]--;
         counts[state]++;
-        pages[page] = (byte) (pages[page] & ~STATE | state);
+        pages[page] = (byte) ((pages[page] & ~STATE) | state);
     }
 
     boolean has(int page, int flag) {

@@ -40,14 +40,14 @@ final class Outbox {
         if (count == ring.length) {
             grow();
         }
-        ring[head + count & ring.length - 1] = page << PAGE_SHIFT | (long) flags << FLAGS_SHIFT | kind.code();
+        ring[(head + count) & (ring.length - 1)] = (page << PAGE_SHIFT) | ((long) flags << FLAGS_SHIFT) | kind.code();
         count++;
     }
 
     private void grow() {
         long[] larger = Arrays.copyOf(ring, 2 * ring.length);
         for (int i = 0; i < count; i++) {
-            larger[i] = ring[head + i & ring.length - 1];
+            larger[i] = ring[(head + i) & (ring.length - 1)];
         }
         ring = larger;
         head = 0;
@@ -63,7 +63,7 @@ final class Outbox {
         int sent = 0;
         while (count > 0 && channel.isOpen() && channel.credits() > 0) {
             long entry = ring[head];
-            head = head + 1 & ring.length - 1;
+            head = (head + 1) & (ring.length - 1);
             count--;
             MessageKind kind = Objects.requireNonNull(MessageKind.of((byte) entry));
             MemorySegment message = channel.claim();

@@ -18,7 +18,7 @@ final class Evictions {
 
     /** Evicts pages. */
     interface Victims {
-        /** @return whether the page is not resident, or will not be in a moment */
+        /** Evicts a page. Returns whether the page is not resident, or will not be in a moment. */
         boolean evict(int page);
     }
 

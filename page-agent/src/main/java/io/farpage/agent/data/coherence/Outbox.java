@@ -12,7 +12,7 @@ import java.util.Objects;
 final class Outbox {
     /** Writes a message. */
     interface Writer {
-        /** @return its length */
+        /** Writes it. Returns its length. */
         int write(MemorySegment to, MessageKind kind, int flags, long page);
     }
 

@@ -70,8 +70,8 @@ public final class CoherentApi {
                 .name("farpage_agent_directory_lost_pages")
                 .help("Pages whose newest version was lost with a member")
                 .labelNames("space")
-                .callback(callback ->
-                        directories().forEach(one -> callback.call(one.lostPages(), Long.toString(one.space()))))
+                .callback(callback -> directories()
+                        .forEach(one -> callback.call((double) one.lostPages(), Long.toString(one.space()))))
                 .register(registry);
     }
 

@@ -106,6 +106,7 @@ class CoherentKillsTest {
 
         private void run() {
             SplittableRandom own = new SplittableRandom(number);
+            long done = 0;
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment word = arena.allocate(Long.BYTES, Long.BYTES);
                 while (!stopped) {
@@ -113,14 +114,15 @@ class CoherentKillsTest {
                     int page = own.nextBoolean() ? own.nextInt(4) : own.nextInt(PAGES);
                     long began = System.nanoTime();
                     if (own.nextInt(3) == 0) {
-                        long value = (long) number << 48 | ++operations;
+                        long value = ((long) number << 48) | (operations + 1);
                         ram.store(page, value, word);
                         words[page].stored(value, began, System.nanoTime());
                     } else {
-                        operations++;
                         long value = ram.load(page, word);
                         words[page].loaded(value, began, System.nanoTime());
                     }
+                    done++;
+                    operations = done;
                 }
             }
         }

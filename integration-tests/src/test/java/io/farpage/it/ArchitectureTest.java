@@ -218,6 +218,7 @@ class ArchitectureTest {
                 "Heat",
                 "KeptTable",
                 "Mirroring",
+                "OffHeap",
                 "PageCensus",
                 "PageTableException",
                 "PagedGuest",

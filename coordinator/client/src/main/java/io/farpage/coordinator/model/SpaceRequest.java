@@ -38,6 +38,9 @@ public record SpaceRequest(
         Optional<VmmState> vmmState,
         Optional<Boolean> coherent) {
 
+    /** The most bytes of a coherent space: its home goes through all of its pages when a member begins or ends. */
+    public static final long MOST_COHERENT_BYTES = 64L << 30;
+
     /** The most homes of an extent. */
     public static final int MAX_REPLICAS = 3;
 
@@ -83,6 +86,7 @@ public record SpaceRequest(
         coherent = coherent.filter(Boolean::booleanValue);
         if (coherent.isPresent()) {
             checkCoherent(pageSize.getAsInt() == PAGE, "pageSize", pageSize.getAsInt(), "has pages of 4096 bytes");
+            checkCoherent(sizeBytes <= MOST_COHERENT_BYTES, "sizeBytes", sizeBytes, "has at most 64 GiB");
             checkCoherent(replicas.orElse(1) == 1, "replicas", replicas.orElse(1), "has one home for each page");
             checkCoherent(keyId.isEmpty(), "keyId", keyId.orElse(""), "cannot be encrypted");
             checkCoherent(thin.isEmpty(), "thin", true, "cannot be thin");

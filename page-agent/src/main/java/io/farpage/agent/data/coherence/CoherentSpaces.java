@@ -81,7 +81,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
             try {
                 apply(spaces);
                 applied.complete(null);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 applied.completeExceptionally(e);
             }
         });
@@ -270,6 +270,12 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     @Override
     public int doWork() {
         return doUrgentWork();
+    }
+
+    /** Each message stands for itself: the shard goes on with the next. */
+    @Override
+    public boolean failed(Throwable cause) {
+        return true;
     }
 
     /** What it does next is brought by a message, a member, or a command. */

@@ -1,5 +1,9 @@
 package io.farpage.agent.data.coherence;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import io.farpage.agent.data.pager.page.OffHeap;
+import io.farpage.agent.data.pager.page.PageTableException;
 import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -74,7 +78,8 @@ final class Directory {
         /** Whether it has said on this channel which pages it has. */
         boolean synced;
         /** What it says, while it does so: for each page one of the values of a SYNC. */
-        byte @Nullable [] held;
+        @Nullable
+        MemorySegment held;
         /** Why it is not answered; null if it is. */
         @Nullable
         String refusal;
@@ -104,6 +109,7 @@ final class Directory {
      * @param space id of the space
      * @param extents by their first pages
      * @param torn whether a member has ended without sending its pages home
+     * @throws PageTableException if the host has no memory for it
      */
     Directory(long space, List<Extent> extents, boolean torn) {
         this.space = space;
@@ -585,12 +591,12 @@ final class Directory {
         if (session.synced || session.held != null) {
             return "the member has said on this channel already which pages it has";
         }
-        session.held = new byte[pages.count()];
+        session.held = OffHeap.allocate(pages.count());
         return null;
     }
 
     private @Nullable String hold(Session session, MemorySegment message) {
-        byte[] held = session.held;
+        MemorySegment held = session.held;
         if (held == null || !CoherentMessage.hasPayload(message)) {
             return "not after SYNC_BEGIN, or without bytes";
         }
@@ -602,7 +608,7 @@ final class Directory {
                 if (index == ELSEWHERE) {
                     return "this node is not the home of page %d".formatted(first + i);
                 }
-                held[index] = (byte) what;
+                held.set(JAVA_BYTE, index, (byte) what);
             }
         }
         return null;
@@ -610,20 +616,20 @@ final class Directory {
 
     /** The member has said which pages it has. */
     private @Nullable String synced(Session session) {
-        byte[] held = session.held;
+        MemorySegment held = session.held;
         if (held == null) {
             return "not after SYNC_BEGIN";
         }
         session.held = null;
-        for (int index = 0; index < held.length; index++) {
-            if (!mayHold(session, index, held[index])) {
+        for (int index = 0; index < pages.count(); index++) {
+            if (!mayHold(session, index, held.get(JAVA_BYTE, index))) {
                 return "it cannot have page %d".formatted(page(index));
             }
         }
         session.synced = true;
         unheard &= ~(1 << session.number);
-        for (int index = 0; index < held.length; index++) {
-            reconcile(session, index, held[index]);
+        for (int index = 0; index < pages.count(); index++) {
+            reconcile(session, index, held.get(JAVA_BYTE, index));
         }
         serveAll();
         return null;

@@ -1,5 +1,11 @@
 package io.farpage.agent.data.coherence;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.agent.data.pager.page.OffHeap;
+import io.farpage.agent.data.pager.page.PageTableException;
+import java.lang.foreign.MemorySegment;
+
 /**
  * What a directory knows of each page, in eight bytes: which members have it, whether the only one may write to it, and
  * the request that is being answered.
@@ -33,32 +39,43 @@ final class DirectoryPages {
     private static final int REQUESTER_SHIFT = 40;
     private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | (0xFL << REQUESTER_SHIFT);
 
-    private final long[] pages;
+    private final int count;
+    private final MemorySegment entries;
 
+    /** @throws PageTableException if the host has no memory for them */
     DirectoryPages(int pages) {
-        this.pages = new long[pages];
+        count = pages;
+        entries = OffHeap.allocate((long) pages * Long.BYTES);
     }
 
     int count() {
-        return pages.length;
+        return count;
+    }
+
+    private long get(int page) {
+        return entries.getAtIndex(JAVA_LONG, page);
+    }
+
+    private void set(int page, long entry) {
+        entries.setAtIndex(JAVA_LONG, page, entry);
     }
 
     /** Members that may have a page, a bit for each number. */
     int members(int page) {
-        return (int) (pages[page] & MEMBERS);
+        return (int) (get(page) & MEMBERS);
     }
 
     boolean has(int page, int member) {
-        return ((pages[page] >>> member) & 1) != 0;
+        return ((get(page) >>> member) & 1) != 0;
     }
 
     void add(int page, int member) {
         assert !isExclusive(page) : page;
-        pages[page] |= 1L << member;
+        set(page, get(page) | (1L << member));
     }
 
     void remove(int page, int member) {
-        pages[page] &= ~(1L << member);
+        set(page, get(page) & ~(1L << member));
         if (members(page) == 0) {
             share(page);
         }
@@ -66,7 +83,7 @@ final class DirectoryPages {
 
     /** Whether the only member that has a page may write to it. */
     boolean isExclusive(int page) {
-        return (pages[page] & EXCLUSIVE) != 0;
+        return (get(page) & EXCLUSIVE) != 0;
     }
 
     /** Whether a member has a page for itself. */
@@ -83,82 +100,88 @@ final class DirectoryPages {
     /** No other member has a page, and this one may write to it from now on. */
     void own(int page, int member) {
         assert (members(page) & ~(1 << member)) == 0 : page;
-        pages[page] = (pages[page] & ~MEMBERS) | (1L << member) | EXCLUSIVE;
+        set(page, (get(page) & ~MEMBERS) | (1L << member) | EXCLUSIVE);
     }
 
     /** The owner of a page has it shared from now on. */
     void share(int page) {
-        pages[page] &= ~(EXCLUSIVE | SENDING);
+        set(page, get(page) & ~(EXCLUSIVE | SENDING));
     }
 
     /** The owner of a page no longer writes to it, and sends it. */
     void markSending(int page) {
         assert isExclusive(page) : page;
-        pages[page] |= SENDING;
+        set(page, get(page) | SENDING);
     }
 
     /** Whether the owner of a page no longer writes to it. */
     boolean isSending(int page) {
-        return (pages[page] & SENDING) != 0;
+        return (get(page) & SENDING) != 0;
     }
 
     boolean isLost(int page) {
-        return (pages[page] & LOST) != 0;
+        return (get(page) & LOST) != 0;
     }
 
     void lose(int page) {
-        pages[page] |= LOST;
+        set(page, get(page) | LOST);
     }
 
     boolean isBusy(int page) {
-        return (pages[page] & BUSY) != 0;
+        return (get(page) & BUSY) != 0;
     }
 
     /** Begins to answer a request. */
     void begin(int page, int member, boolean write, boolean hasShared) {
         assert !isBusy(page) : page;
-        pages[page] |= BUSY | (write ? WRITE : 0) | (hasShared ? HAS_SHARED : 0) | ((long) member << REQUESTER_SHIFT);
+        set(
+                page,
+                get(page)
+                        | (BUSY
+                                | (write ? WRITE : 0)
+                                | (hasShared ? HAS_SHARED : 0)
+                                | ((long) member << REQUESTER_SHIFT)));
     }
 
     boolean isForWriting(int page) {
-        return (pages[page] & WRITE) != 0;
+        return (get(page) & WRITE) != 0;
     }
 
     boolean hasShared(int page) {
-        return (pages[page] & HAS_SHARED) != 0;
+        return (get(page) & HAS_SHARED) != 0;
     }
 
     int requester(int page) {
-        return (int) (pages[page] >>> REQUESTER_SHIFT) & 0xF;
+        return (int) (get(page) >>> REQUESTER_SHIFT) & 0xF;
     }
 
     /** The member that has requested a page no longer waits for it. */
     void orphan(int page) {
-        pages[page] |= ORPHANED;
+        set(page, get(page) | ORPHANED);
     }
 
     boolean isOrphaned(int page) {
-        return (pages[page] & ORPHANED) != 0;
+        return (get(page) & ORPHANED) != 0;
     }
 
     /** The request was answered. */
     void end(int page) {
         assert waiting(page) == 0 : page;
-        pages[page] &= ~REQUEST;
+        set(page, get(page) & ~REQUEST);
     }
 
     /** Members that have to give a page up, a bit for each number. */
     int waiting(int page) {
-        return (int) ((pages[page] >>> WAITING_SHIFT) & MEMBERS);
+        return (int) ((get(page) >>> WAITING_SHIFT) & MEMBERS);
     }
 
     void awaitAll(int page, int members) {
-        pages[page] |= (long) members << WAITING_SHIFT;
+        set(page, get(page) | ((long) members << WAITING_SHIFT));
     }
 
     /** A member does not have a page. */
     void gaveUp(int page, int member) {
-        pages[page] &= ~(1L << (WAITING_SHIFT + member));
+        set(page, get(page) & ~(1L << (WAITING_SHIFT + member)));
         remove(page, member);
     }
 }

@@ -900,6 +900,15 @@ final class Member implements CoherentMember {
     }
 
     @Override
+    public boolean failed(Throwable cause) {
+        if (done || broken != null) {
+            return false;
+        }
+        fail("its member threw " + cause);
+        return true;
+    }
+
+    @Override
     public int fileDescriptor() {
         return done || memory.isGone() ? -1 : events.fd();
     }

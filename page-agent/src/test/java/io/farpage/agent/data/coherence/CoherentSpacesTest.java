@@ -72,10 +72,14 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
         return new HostedExtent(SPACE, 0, PAGES, OFFSET, torn, Set.of(members));
     }
 
-    private CompletableFuture<Void> host(HostedExtent... all) {
+    private CompletableFuture<Void> hosting(HostedExtent... all) {
         CompletableFuture<Void> applied = spaces.host(List.of(all));
         runTasks();
         return applied;
+    }
+
+    private void host(HostedExtent... all) {
+        assertFalse(hosting(all).isCompletedExceptionally());
     }
 
     private void runTasks() {
@@ -143,7 +147,7 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
     @Test
     void shouldServeAMemberOnTheNodeThatIsTheHome() {
         exported.set(java.lang.foreign.ValueLayout.JAVA_LONG, OFFSET + 4096, 77);
-        assertTrue(host(extent(false, OWN)).isDone());
+        assertTrue(hosting(extent(false, OWN)).isDone());
         CoherentMember member = makeMember();
         assertEquals(List.of(spaces), cycles, "once");
         assertEquals(List.of(), opened, "no messages with itself go over a link");
@@ -230,7 +234,7 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
 
     @Test
     void shouldSayWhyExtentsAreNotServed() {
-        CompletableFuture<Void> applied = host(new HostedExtent(SPACE, 0, 100, OFFSET, false, Set.of(OTHER)));
+        CompletableFuture<Void> applied = hosting(new HostedExtent(SPACE, 0, 100, OFFSET, false, Set.of(OTHER)));
         assertTrue(applied.isCompletedExceptionally(), "they are not in the pool");
     }
 }

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  * Zeroed memory outside the heap, for tables that grow with a guest. The kernel gives physical memory to the parts that
  * are written to, so the table of a guest that uses little of its memory needs little. Freed when it is unreachable.
  */
-final class OffHeap {
+public final class OffHeap {
     /**
      * Below this the C library's allocator is cheaper than a mapping, but the memory counts against
      * -XX:MaxDirectMemorySize. A process may have 65,530 mappings (vm.max_map_count).
@@ -25,7 +25,7 @@ final class OffHeap {
      *
      * @throws PageTableException naming the size, if the system cannot map it
      */
-    static MemorySegment allocate(long bytes) {
+    public static MemorySegment allocate(long bytes) {
         if (bytes < MAPPED_FROM) {
             return Arena.ofAuto().allocate(bytes, Long.BYTES);
         }

@@ -306,6 +306,10 @@ class CoherenceTest {
         assertRefused("replicas: 2", () -> plain.withReplicas(2).asCoherent());
         assertRefused(
                 "thin: true", () -> SpaceRequest.of("other", PAGE).asThin().asCoherent());
+        assertRefused(
+                "sizeBytes: " + (SpaceRequest.MOST_COHERENT_BYTES + PAGE),
+                () -> SpaceRequest.of("other", SpaceRequest.MOST_COHERENT_BYTES + PAGE)
+                        .asCoherent());
         assertRefused("loading: true", () -> plain.asLoading(Optional.empty()).asCoherent());
         assertRefused(
                 "pageSize: 2097152",

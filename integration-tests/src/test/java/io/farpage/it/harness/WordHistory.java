@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 
@@ -44,6 +45,8 @@ public final class WordHistory {
     private final List<Operation> operations = new ArrayList<>();
 
     /**
+     * A thread has loaded a value.
+     *
      * @param began when the thread began to load, nanoseconds
      * @param ended when it had the value
      */
@@ -84,7 +87,7 @@ public final class WordHistory {
             }
         }
         for (Operation each : operations) {
-            Zone zone = zones.get(each.value());
+            Zone zone = Objects.requireNonNull(zones.get(each.value()));
             if (!zone.isStored || each.ended() < zone.storeBegan) {
                 return Optional.of("%d was loaded before it was stored".formatted(each.value()));
             }

@@ -5,6 +5,7 @@ import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.coherence.CoherentMember;
 import io.farpage.agent.data.coherence.CoherentMembers;
+import io.farpage.agent.data.coherence.KeptMember;
 import io.farpage.agent.data.coherence.MemberGuest;
 import io.farpage.agent.data.coherence.MemberId;
 import io.farpage.agent.data.pager.PagerEnd;
@@ -90,7 +91,8 @@ final class MemberPaging implements Paging {
                             memory.uffds().getFirst(),
                             backing.file(),
                             memory.slices().getFirst().regions(),
-                            backing.pins()),
+                            backing.pins(),
+                            KeptMember.inMemory((int) now.pages())),
                     map,
                     options,
                     ended::complete);

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -195,7 +196,8 @@ final class Directory {
     }
 
     /**
-     * Replaces the members. Pages that a member has had for itself, and that is no longer one, are lost.
+     * Replaces the members. Pages that a member has had for itself, and that is no longer one, are lost. A later
+     * incarnation of the same node with the same attachment has the pages of the former one.
      *
      * @param isTorn whether a member has ended without sending its pages home
      * @param isFirst whether the members may have pages already
@@ -205,7 +207,13 @@ final class Directory {
         torn = isTorn;
         for (Session session : sessions) {
             if (session != null && !now.contains(session.id)) {
-                expel(session);
+                Optional<MemberId> heir =
+                        now.stream().filter(session.id::isSucceededBy).findFirst();
+                if (heir.isPresent()) {
+                    succeed(session, heir.get(), channels);
+                } else {
+                    expel(session);
+                }
             }
         }
         for (MemberId id : now) {
@@ -222,15 +230,23 @@ final class Directory {
                 Session session = new Session(id, number);
                 sessions[number] = session;
                 unheard |= isFirst ? 1 << number : 0;
-                for (MessageChannel channel : channels) {
-                    if (isOf(channel, session)) {
-                        welcome(session, channel);
-                    }
-                }
+                welcome(session, channels);
                 return;
             }
         }
         log.error("space {}: {} is one more than {} members; it is not served", space, id, sessions.length);
+    }
+
+    /**
+     * An agent was killed, and its successor has the pages. It says which, when it has them; until then no other member
+     * gets one of them, and the agent before is not heard.
+     */
+    private void succeed(Session session, MemberId heir, Iterable<? extends MessageChannel> channels) {
+        close(session);
+        Session next = new Session(heir, session.number);
+        next.refusal = session.refusal;
+        sessions[session.number] = next;
+        welcome(next, channels);
     }
 
     private void expel(Session session) {
@@ -269,6 +285,14 @@ final class Directory {
     void onOpened(MessageChannel channel) {
         for (Session session : sessions) {
             if (session != null && isOf(channel, session)) {
+                welcome(session, channel);
+            }
+        }
+    }
+
+    private void welcome(Session session, Iterable<? extends MessageChannel> channels) {
+        for (MessageChannel channel : channels) {
+            if (isOf(channel, session)) {
                 welcome(session, channel);
             }
         }

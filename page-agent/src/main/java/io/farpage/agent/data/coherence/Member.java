@@ -74,6 +74,9 @@ final class Member implements CoherentMember {
     private final ParkedPages parked = new ParkedPages();
     private final FaultQueue waiting = new FaultQueue();
     private final FaultQueue unpoisoned = new FaultQueue();
+    /** Pages in a state of being requested that are not requested yet on the present channel to their home. */
+    private final FaultQueue unrequested = new FaultQueue();
+
     private final List<Port> ports = new ArrayList<>();
     private final PagerCounters counters = new PagerCounters();
     private final LongSupplier clock;
@@ -91,10 +94,13 @@ final class Member implements CoherentMember {
     private long flushUntil;
     private int flushHand;
     private boolean flushing;
+    /** Whether it has begun to serve its process. */
+    private boolean begun;
+
     private volatile boolean done;
 
     /**
-     * A member without pages.
+     * A member without pages, or with those of an agent before.
      *
      * @param maps where the directories are: a later map is another object
      * @param clock monotonic nanoseconds
@@ -113,9 +119,10 @@ final class Member implements CoherentMember {
         this.node = node;
         flushDeadline = options.flushDeadline();
         this.ended = ended;
-        memory = new MemberMemory(guest.uffd(), guest.file(), new GuestLayout(guest.regions(), GuestLayout.BASE_PAGE));
-        events = new MemberEvents(memory);
-        pages = new MemberPages(guest.pages());
+        memory = new MemberMemory(
+                guest.uffd(), guest.file(), new GuestLayout(guest.regions(), GuestLayout.BASE_PAGE), guest.kept());
+        events = new MemberEvents(memory, guest.kept().messages());
+        pages = guest.kept().pages();
         evictions = new Evictions(pages, options.localPages(), this::evict);
     }
 
@@ -154,9 +161,11 @@ final class Member implements CoherentMember {
     private void loseRequested(int first, int count) {
         for (int page = first; page < first + count; page++) {
             int state = pages.state(page);
-            boolean isRequested = state == READING || state == WRITING || state == UPGRADING;
-            if (isRequested && !pages.has(page, PARKED)) {
-                home(page).answered(page);
+            if (isRequested(state) && !pages.has(page, PARKED)) {
+                Port port = home(page);
+                if (port.isRequested(page)) {
+                    port.answered(page);
+                }
                 lose(page);
             }
         }
@@ -330,14 +339,50 @@ final class Member implements CoherentMember {
             if (state == SENDING) {
                 port.put(page);
             } else if (!pages.has(page, PARKED)) {
-                switch (state) {
-                    case READING -> port.request(MessageKind.GETS, 0, page, now);
-                    case WRITING -> port.request(MessageKind.GETM, 0, page, now);
-                    case UPGRADING -> port.request(MessageKind.GETM, CoherentMessage.HAS_SHARED, page, now);
-                    default -> {}
+                if (!port.mayRequest()) {
+                    // The agent before may have been granted more pages than it had requests under way.
+                    if (isRequested(state)) {
+                        unrequested.add(page, state != READING, now);
+                    }
+                } else {
+                    requestAgain(port, page, now);
                 }
             }
         }
+    }
+
+    private static boolean isRequested(int state) {
+        return state == READING || state == WRITING || state == UPGRADING;
+    }
+
+    private void requestAgain(Port port, int page, long seenAt) {
+        switch (pages.state(page)) {
+            case READING -> port.request(MessageKind.GETS, 0, page, seenAt);
+            case WRITING -> port.request(MessageKind.GETM, 0, page, seenAt);
+            case UPGRADING -> port.request(MessageKind.GETM, CoherentMessage.HAS_SHARED, page, seenAt);
+            default -> {}
+        }
+    }
+
+    private int serveUnrequested() {
+        int work = 0;
+        for (int left = unrequested.size(); left > 0; left--) {
+            int page = unrequested.page();
+            long seenAt = unrequested.seenAt();
+            boolean isWrite = unrequested.isWrite();
+            unrequested.remove();
+            Port port = home(page);
+            if (pages.has(page, PARKED) || port.isRequested(page)) {
+                continue;
+            }
+            if (port.mayRequest()) {
+                requestAgain(port, page, seenAt);
+                work++;
+            } else {
+                unrequested.add(page, isWrite, seenAt);
+            }
+        }
+        return work;
     }
 
     private @Nullable String granted(Port port, int page, MessageKind kind, MemorySegment message) {
@@ -347,7 +392,7 @@ final class Member implements CoherentMember {
             case DATA_M -> WRITING;
             default -> UPGRADING;
         };
-        if (state != expected || pages.has(page, PARKED)) {
+        if (state != expected || !port.isRequested(page)) {
             return "it was not requested";
         }
         boolean hasBytes = kind != MessageKind.GRANT_M;
@@ -369,12 +414,18 @@ final class Member implements CoherentMember {
     /** Installs a page as its state wants it; false if that has to be repeated. */
     private boolean install(int page, MemorySegment bytes) {
         int state = pages.state(page);
+        if (state != READING) {
+            pages.setState(page, MODIFIED);
+        }
         Outcome outcome =
                 state == UPGRADING ? memory.protect(page, false) : memory.install(page, bytes, state == READING);
         if (outcome != Outcome.DONE) {
+            pages.setState(page, state);
             return false;
         }
-        pages.setState(page, state == READING ? SHARED : MODIFIED);
+        if (state == READING) {
+            pages.setState(page, SHARED);
+        }
         holds.granted(page, clock.getAsLong());
         peakResident = Math.max(peakResident, pages.held());
         return true;
@@ -487,7 +538,7 @@ final class Member implements CoherentMember {
 
     private @Nullable String lost(Port port, int page) {
         int state = pages.state(page);
-        if (state != READING && state != WRITING) {
+        if ((state != READING && state != WRITING) || !port.isRequested(page)) {
             return "this member has it, or has not requested it";
         }
         port.answered(page);
@@ -524,7 +575,13 @@ final class Member implements CoherentMember {
                     again(page);
                 }
             }
-            case MODIFIED -> again(page);
+            case MODIFIED -> {
+                if (isWrite) {
+                    allowStores(page, seenAt);
+                } else {
+                    again(page);
+                }
+            }
             case SENDING -> {
                 counters.repeated().add(1);
                 if (isWrite) {
@@ -535,6 +592,14 @@ final class Member implements CoherentMember {
             }
             case LOST -> unpoisoned.add(page, false, 0);
             default -> counters.repeated().add(1);
+        }
+    }
+
+    /** The page may still be protected, if the agent before was killed at that moment. */
+    private void allowStores(int page, long seenAt) {
+        counters.repeated().add(1);
+        if (memory.protect(page, false) == Outcome.AGAIN) {
+            waiting.add(page, true, seenAt);
         }
     }
 
@@ -620,7 +685,26 @@ final class Member implements CoherentMember {
         return work + end() + send();
     }
 
+    /** Takes up what the agent before has left. */
+    private void begin() {
+        begun = true;
+        if (!guest.kept().isAdopted()) {
+            return;
+        }
+        events.resume();
+        guest.kept().fault().ifPresent(memory::fail);
+        for (int page = 0; page < pages.size(); page++) {
+            if (pages.state(page) == LOST) {
+                unpoisoned.add(page, false, 0);
+            }
+        }
+        memory.wakeAll(guest.regions());
+    }
+
     private int serve() {
+        if (!begun) {
+            begin();
+        }
         follow();
         String failure = memory.failure();
         if (broken == null && failure != null) {
@@ -629,7 +713,7 @@ final class Member implements CoherentMember {
         int work = memory.isGone() ? 0 : events.read(this::fault, clock.getAsLong());
         work += poison();
         if (broken == null) {
-            work += installParked() + serveDeferred() + serveWaiting();
+            work += installParked() + serveDeferred() + serveUnrequested() + serveWaiting();
         }
         return work + send();
     }
@@ -721,6 +805,7 @@ final class Member implements CoherentMember {
         if (done || broken != null) {
             return;
         }
+        guest.kept().markBroken();
         broken = why;
         log.error(
                 "space {}: this node is no longer a member: {}; the process gets SIGBUS wherever it touches the"
@@ -741,6 +826,9 @@ final class Member implements CoherentMember {
         while (!waiting.isEmpty()) {
             unpoisoned.add(waiting.page(), false, 0);
             waiting.remove();
+        }
+        while (!unrequested.isEmpty()) {
+            unrequested.remove();
         }
         parked.clear();
         deferred.clear();
@@ -819,6 +907,7 @@ final class Member implements CoherentMember {
 
     private void finish(PagerEnd how) {
         if (how.saved()) {
+            guest.kept().markLeft();
             ports.forEach(Port::leave);
             send();
         }
@@ -915,7 +1004,7 @@ final class Member implements CoherentMember {
 
     @Override
     public boolean needsPolling() {
-        return !done && (!deferred.isEmpty() || !parked.isEmpty() || !unpoisoned.isEmpty());
+        return !done && (!deferred.isEmpty() || !parked.isEmpty() || !unpoisoned.isEmpty() || !begun);
     }
 
     @Override

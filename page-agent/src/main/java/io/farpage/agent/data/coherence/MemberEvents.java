@@ -10,10 +10,8 @@ import io.farpage.linux.uffd.UffdMessages;
  * userfaultfd ends the membership.
  */
 final class MemberEvents {
-    private static final int BATCH = 16;
-
     private final MemberMemory memory;
-    private final UffdMessages messages = new UffdMessages(BATCH);
+    private final UffdMessages messages;
 
     /** Receives faults. */
     interface Faults {
@@ -25,8 +23,24 @@ final class MemberEvents {
         void fault(int page, boolean isWrite, long seenAt);
     }
 
-    MemberEvents(MemberMemory memory) {
+    /** @param messages where the kernel puts them; a successor handles those that are not blanked */
+    MemberEvents(MemberMemory memory, UffdMessages messages) {
         this.memory = memory;
+        this.messages = messages;
+    }
+
+    /** Handles what the agent before has read and not handled. Faults are repeated by the threads. */
+    void resume() {
+        for (int i = 0; i < messages.capacity(); i++) {
+            switch (messages.event(i)) {
+                case 0 -> {}
+                case UffdMessages.EVENT_PAGEFAULT -> fault(i, (_, _, _) -> {}, 0);
+                case UffdMessages.EVENT_FORK ->
+                    memory.fail("its process was forking when its agent was killed; use MADV_DONTFORK");
+                default -> refuse(i);
+            }
+            messages.clear(i);
+        }
     }
 
     int fd() {
@@ -48,6 +62,7 @@ final class MemberEvents {
             } else {
                 refuse(i);
             }
+            messages.clear(i);
         }
         return count;
     }

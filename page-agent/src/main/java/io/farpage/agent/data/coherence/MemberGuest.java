@@ -17,6 +17,7 @@ import java.util.List;
  * @param file the memory file, which begins with page 0; closed by its owner
  * @param regions where the memory is
  * @param pins knows what may write to the memory past its write protection
+ * @param kept the states of the pages
  */
 public record MemberGuest(
         MemberId id,
@@ -26,7 +27,8 @@ public record MemberGuest(
         PageFaults uffd,
         GuestFile file,
         List<GuestRegion> regions,
-        Pins pins) {
+        Pins pins,
+        KeptMember kept) {
     /** Copies the list. */
     public MemberGuest {
         regions = List.copyOf(regions);

@@ -1,12 +1,14 @@
 package io.farpage.agent.data.coherence;
 
 import io.farpage.agent.data.pager.page.GuestLayout;
+import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,13 +32,17 @@ final class MemberMemory {
     private final PageFaults uffd;
     private final GuestFile file;
     private final GuestLayout layout;
+    private final KeptMember kept;
     private boolean gone;
     private @Nullable String failure;
 
-    MemberMemory(PageFaults uffd, GuestFile file, GuestLayout layout) {
+    /** @param kept is told what a successor must know: that the process has ended, or what {@link #failure} says */
+    MemberMemory(PageFaults uffd, GuestFile file, GuestLayout layout, KeptMember kept) {
         this.uffd = uffd;
         this.file = file;
         this.layout = layout;
+        this.kept = kept;
+        gone = kept.isGone();
     }
 
     PageFaults uffd() {
@@ -60,6 +66,7 @@ final class MemberMemory {
 
     void fail(String why) {
         if (failure == null) {
+            kept.markBroken();
             failure = why;
         }
     }
@@ -115,6 +122,16 @@ final class MemberMemory {
         uffd.wake(layout.addressOf(page), PAGE);
     }
 
+    /**
+     * Wakes all threads that wait, so that they fault again: faults that the agent before has read are not delivered
+     * again.
+     *
+     * @param regions where the memory is
+     */
+    void wakeAll(List<GuestRegion> regions) {
+        regions.forEach(region -> uffd.wake(region.hostAddress(), region.length()));
+    }
+
     /** Makes the kernel send SIGBUS to threads that touch a page. */
     Outcome poison(int page) {
         long address = layout.addressOf(page);
@@ -140,6 +157,7 @@ final class MemberMemory {
         layout.unmapped(start, end);
         uffd.wake(start, end - start);
         if (layout.isEmpty()) {
+            kept.markGone();
             gone = true;
         } else {
             fail("its process has unmapped a part of the memory; unmap all of it, or none");

@@ -1,6 +1,13 @@
 package io.farpage.agent.data.coherence;
 
-/** The state of each page of a member, in a byte. Transitions are the member's. */
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The state of each page of a member, in a byte. Transitions are the member's; their order relative to kernel calls is
+ * that of {@link KeptMember}.
+ */
 final class MemberPages {
     /** Not resident. */
     static final int INVALID = 0;
@@ -20,7 +27,7 @@ final class MemberPages {
     static final int LOST = 7;
 
     private static final int STATES = 8;
-    private static final int STATE = STATES - 1;
+    static final int STATE = STATES - 1;
 
     /** The home wants the page to be given up, and that waits. */
     static final int INVALIDATED = 8;
@@ -33,39 +40,52 @@ final class MemberPages {
     /** A thread waits until the home has the page. */
     static final int AWAITED = 128;
 
-    private final byte[] pages;
+    private final MemorySegment pages;
+    private final int size;
     private final int[] counts = new int[STATES];
 
-    MemberPages(int pages) {
-        this.pages = new byte[pages];
-        counts[INVALID] = pages;
+    /** @param pages a byte for each page; zeros, or as they were left */
+    MemberPages(MemorySegment pages) {
+        this.pages = pages;
+        size = (int) pages.byteSize();
+        for (int page = 0; page < size; page++) {
+            counts[state(page)]++;
+        }
     }
 
     int size() {
-        return pages.length;
+        return size;
     }
 
     int state(int page) {
-        return pages[page] & STATE;
+        return get(page) & STATE;
     }
 
     /** Leaves the flags. */
     void setState(int page, int state) {
         counts[state(page)]--;
         counts[state]++;
-        pages[page] = (byte) ((pages[page] & ~STATE) | state);
+        put(page, (get(page) & ~STATE) | state);
+    }
+
+    private int get(int page) {
+        return pages.get(JAVA_BYTE, page);
+    }
+
+    private void put(int page, int entry) {
+        pages.set(JAVA_BYTE, page, (byte) entry);
     }
 
     boolean has(int page, int flag) {
-        return (pages[page] & flag) != 0;
+        return (get(page) & flag) != 0;
     }
 
     void set(int page, int flag) {
-        pages[page] |= (byte) flag;
+        put(page, get(page) | flag);
     }
 
     void clear(int page, int flags) {
-        pages[page] &= (byte) ~flags;
+        put(page, get(page) & ~flags);
     }
 
     int count(int state) {
@@ -74,7 +94,7 @@ final class MemberPages {
 
     /** Pages that are resident or will be. */
     int held() {
-        return pages.length - counts[INVALID] - counts[LOST];
+        return size - counts[INVALID] - counts[LOST];
     }
 
     /** Whether the page is in the memory file. */

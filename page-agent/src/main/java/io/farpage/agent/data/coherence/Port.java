@@ -70,6 +70,16 @@ final class Port {
         requests++;
     }
 
+    /** Whether a page was requested on this channel, and not answered yet. */
+    boolean isRequested(int page) {
+        for (int i = 0; i < requests; i++) {
+            if (requested[i] == page) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** A request is answered. Returns when its fault was read. */
     long answered(int page) {
         int index = 0;

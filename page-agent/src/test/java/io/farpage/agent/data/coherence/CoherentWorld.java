@@ -1,5 +1,6 @@
 package io.farpage.agent.data.coherence;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.agent.data.coherence.Directory.Extent;
@@ -7,13 +8,16 @@ import io.farpage.agent.data.coherence.SimulatedProcess.Worker;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.Pins;
+import io.farpage.agent.data.pager.model.AgentKilled;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -38,6 +42,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
      * @param restarts whether the agents of homes are killed, and their successors begin with what members say
      * @param leaves whether processes end, and others take their places
      * @param kills whether members end without sending their pages home
+     * @param adopts whether agents of members are killed, and their successors adopt the processes
      */
     record Setup(
             int homes,
@@ -49,7 +54,8 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             boolean breaks,
             boolean restarts,
             boolean leaves,
-            boolean kills) {}
+            boolean kills,
+            boolean adopts) {}
 
     private final Setup setup;
     private final Random random;
@@ -66,6 +72,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     private long loads;
     private long stores;
     private long signals;
+    private long adoptions;
     private final StringBuilder trace = new StringBuilder();
     private boolean calm;
     /** Whether a member was killed. */
@@ -85,7 +92,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
 
         void restart() {
             directory = new Directory(SPACE, List.of(extent), isTorn);
-            directory.setMembers(members(), isTorn, true, List.of());
+            directory.setMembers(members(homes.indexOf(this)), isTorn, true, List.of());
         }
     }
 
@@ -102,12 +109,23 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         final @Nullable SimulatedChannel[] toHome;
         final @Nullable SimulatedChannel[] fromHome;
         boolean ending;
+        /** What outlives the agent. */
+        MemorySegment states;
+
+        MemorySegment messages;
+        /** Calls of the agent until it is killed; 0 if it is not about to be. */
+        int callsLeft;
+        /** Whether no agent runs. */
+        boolean isDown;
+        /** Homes that have cut the killed agent off, and know its successor. */
+        final boolean[] hasCutOff;
 
         @SuppressWarnings("NullAway.Init")
         Node(String name) {
             this.name = name;
             toHome = new SimulatedChannel[setup.homes()];
             fromHome = new SimulatedChannel[setup.homes()];
+            hasCutOff = new boolean[setup.homes()];
             begin();
         }
 
@@ -115,8 +133,17 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         void begin() {
             id = new MemberId(name, 1, nextAttachment++);
             process = new SimulatedProcess(setup.pages(), setup.threads(), CoherentWorld.this);
-            end = null;
+            process.onCall = this::called;
             ending = false;
+            isDown = false;
+            callsLeft = 0;
+            states = Arena.ofAuto().allocate(setup.pages());
+            messages = Arena.ofAuto().allocate(KeptMember.MESSAGES_BYTES, WORD);
+            serve(new KeptMember(states, messages));
+        }
+
+        private void serve(KeptMember kept) {
+            end = null;
             member = new Member(
                     new MemberGuest(
                             id,
@@ -127,13 +154,95 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                             process,
                             List.of(new GuestRegion(
                                     SimulatedProcess.BASE, (long) setup.pages() * SimulatedProcess.PAGE, 0)),
-                            Pins.NONE),
+                            Pins.NONE,
+                            kept),
                     () -> map,
                     new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, Duration.ofDays(1)),
                     () -> now,
                     this,
                     how -> end = how);
             member.resize(setup.limit());
+        }
+
+        /** The agent enters or leaves a call. */
+        private void called() {
+            if (callsLeft > 0 && --callsLeft == 0) {
+                throw new AgentKilled();
+            }
+        }
+
+        /** Runs a part of the agent, which may be killed in the midst of it. */
+        void run(Runnable part) {
+            if (isDown) {
+                return;
+            }
+            try {
+                part.run();
+            } catch (AgentKilled e) {
+                die();
+            }
+        }
+
+        /** The agent is killed. What it has sent may still arrive, until a home cuts it off. */
+        void die() {
+            note("the agent of " + name + " is killed");
+            callsLeft = 0;
+            isDown = true;
+            Arrays.fill(hasCutOff, false);
+        }
+
+        /** A home cuts the killed agent off. */
+        void cutOff(int home) {
+            if (isDown && !hasCutOff[home]) {
+                note("home " + home + " cuts " + name + " off");
+                hasCutOff[home] = true;
+                boolean isClosedBefore = random.nextBoolean();
+                if (isClosedBefore) {
+                    disconnect(home);
+                }
+                homes.get(home).directory.setMembers(members(home), isTorn, false, channelsOf(home));
+                disconnect(home);
+            }
+        }
+
+        private boolean isCutOff() {
+            for (boolean each : hasCutOff) {
+                if (!each) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /** The successor of the killed agent adopts the process. */
+        void adopt() {
+            if (!isDown || !isCutOff()) {
+                return;
+            }
+            note(name + " is adopted: " + HexFormat.of().formatHex(states.toArray(JAVA_BYTE)));
+            KeptMember kept = new KeptMember(states, messages);
+            try {
+                Optional<String> failure = kept.adopt(process);
+                if (failure.isPresent()) {
+                    throw new AssertionError(failure.get());
+                }
+            } catch (AgentKilled e) {
+                // Another successor begins with what this one has left.
+                return;
+            }
+            adoptions++;
+            id = heir();
+            isDown = false;
+            serve(kept);
+        }
+
+        private MemberId heir() {
+            return new MemberId(name, id.incarnation() + 1, id.attachment());
+        }
+
+        /** The member as a home knows it. */
+        MemberId knownTo(int home) {
+            return isDown && hasCutOff[home] ? heir() : id;
         }
 
         @Override
@@ -146,7 +255,8 @@ final class CoherentWorld implements SimulatedProcess.Observer {
 
         void connect(int home) {
             SimulatedChannel to = new SimulatedChannel(homes.get(home).name, 1, setup.credits());
-            SimulatedChannel from = new SimulatedChannel(name, 1, setup.credits());
+            to.onSend = this::called;
+            SimulatedChannel from = new SimulatedChannel(name, id.incarnation(), setup.credits());
             toHome[home] = to;
             fromHome[home] = from;
             if (random.nextBoolean()) {
@@ -166,7 +276,9 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 from.close();
                 toHome[home] = null;
                 fromHome[home] = null;
-                member.onClosed(to);
+                if (!isDown) {
+                    member.onClosed(to);
+                }
                 homes.get(home).directory.onClosed(from);
             }
         }
@@ -192,16 +304,16 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             nodes.add(new Node("node" + i));
         }
         for (int i = 0; i < setup.homes(); i++) {
-            homes.get(i).directory.setMembers(members(), isTorn, true, channels(i));
+            homes.get(i).directory.setMembers(members(i), isTorn, true, channelsOf(i));
             for (Node node : nodes) {
                 node.connect(i);
             }
         }
     }
 
-    private Set<MemberId> members() {
+    private Set<MemberId> members(int home) {
         Set<MemberId> all = new HashSet<>();
-        nodes.forEach(node -> all.add(node.id));
+        nodes.forEach(node -> all.add(node.knownTo(home)));
         return all;
     }
 
@@ -215,7 +327,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         return open;
     }
 
-    private List<SimulatedChannel> channels(int home) {
+    private List<SimulatedChannel> channelsOf(int home) {
         List<SimulatedChannel> open = new ArrayList<>();
         for (Node node : nodes) {
             SimulatedChannel channel = node.fromHome[home];
@@ -234,6 +346,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         return stores;
     }
 
+    long adoptions() {
+        return adoptions;
+    }
+
     long signals() {
         return signals;
     }
@@ -247,6 +363,11 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         calm = true;
         for (Node node : nodes) {
             node.process.isShort = false;
+            node.callsLeft = 0;
+            for (int home = 0; home < setup.homes(); home++) {
+                node.cutOff(home);
+            }
+            node.adopt();
             for (int home = 0; home < setup.homes(); home++) {
                 if (node.toHome[home] == null) {
                     node.connect(home);
@@ -260,11 +381,13 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                     deliver(node, home, true);
                     deliver(node, home, false);
                 }
-                cycle(node);
+                node.run(() -> cycle(node));
                 node.process.workers.forEach(worker -> runThread(node, worker));
             }
             homes.forEach(home -> home.directory.send());
-            nodes.stream().filter(node -> node.ending && node.end != null).forEach(this::succeed);
+            nodes.stream()
+                    .filter(node -> node.ending && !node.isDown && node.end != null)
+                    .forEach(this::succeed);
             check();
         }
         if (!isDone()) {
@@ -282,10 +405,14 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         Node node = nodes.get(random.nextInt(nodes.size()));
         int home = random.nextInt(setup.homes());
         int what = random.nextInt(1000);
+        if (node.isDown && random.nextInt(20) == 0) {
+            node.cutOff(home);
+            node.adopt();
+        }
         if (what < 350) {
             deliver(node, home, random.nextBoolean());
         } else if (what < 550) {
-            cycle(node);
+            node.run(() -> cycle(node));
         } else if (what < 700) {
             homes.get(home).directory.send();
         } else if (what < 960) {
@@ -297,10 +424,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         } else if (what < 984) {
             if (setup.breaks()) {
                 note("channel of " + node.name + " and home " + home);
-                if (node.toHome[home] == null) {
-                    node.connect(home);
-                } else {
+                if (node.toHome[home] != null) {
                     node.disconnect(home);
+                } else if (!node.isDown) {
+                    node.connect(home);
                 }
             }
         } else if (what < 985) {
@@ -311,11 +438,26 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             if (setup.leaves()) {
                 leave(node);
             }
-        } else if (what < 988 && setup.kills() && random.nextInt(4) == 0) {
-            kill(node);
+        } else if (what < 988) {
+            if (setup.kills() && random.nextInt(4) == 0) {
+                kill(node);
+            }
+        } else if (setup.adopts()) {
+            adoptions(node, home, what);
         }
-        if (node.ending && node.end != null) {
+        if (node.ending && !node.isDown && node.end != null) {
             succeed(node);
+        }
+    }
+
+    private void adoptions(Node node, int home, int what) {
+        if (what < 992) {
+            node.callsLeft = 1 + random.nextInt(20);
+        } else if (what < 993) {
+            node.run(node::die);
+        }
+        if (!node.isDown && node.toHome[home] == null && !setup.breaks()) {
+            node.connect(home);
         }
     }
 
@@ -338,7 +480,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         } else if (!toHome && !from.isEmpty()) {
             MemorySegment message = from.deliver();
             note("home " + home + " to " + node.name + ": " + text(message));
-            node.member.onMessage(to, message);
+            node.run(() -> node.member.onMessage(to, message));
         }
     }
 
@@ -407,7 +549,8 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             int lost = page;
             mayBeLost[page] |= setup.restarts()
                     || homes.stream()
-                            .anyMatch(home -> !home.directory.isComplete() || home.directory.isOwner(node.id, lost));
+                            .anyMatch(home -> !home.directory.isComplete()
+                                    || home.directory.isOwner(node.knownTo(homes.indexOf(home)), lost));
         }
         node.process.end();
         replace(node);
@@ -419,9 +562,14 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 node.disconnect(home);
             }
         }
+        if (node.isDown || setup.adopts()) {
+            for (int home = 0; home < setup.homes(); home++) {
+                node.disconnect(home);
+            }
+        }
         node.begin();
         for (int home = 0; home < setup.homes(); home++) {
-            homes.get(home).directory.setMembers(members(), isTorn, false, channels(home));
+            homes.get(home).directory.setMembers(members(home), isTorn, false, channelsOf(home));
         }
     }
 

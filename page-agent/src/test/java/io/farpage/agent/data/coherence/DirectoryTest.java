@@ -1,5 +1,6 @@
 package io.farpage.agent.data.coherence;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -33,8 +34,20 @@ class DirectoryTest {
         final SimulatedChannel channel;
 
         Played(String node, long attachment) {
-            id = new MemberId(node, 1, attachment);
-            channel = new SimulatedChannel(node, 1, 1000);
+            this(node, 1, attachment);
+        }
+
+        Played(String node, long incarnation, long attachment) {
+            id = new MemberId(node, incarnation, attachment);
+            channel = new SimulatedChannel(node, incarnation, 1000);
+        }
+
+        /** Says that it has one page. */
+        void hold(long page, int what) {
+            MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.PAGE_MESSAGE_BYTES, 8);
+            CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, id.attachment(), page);
+            CoherentMessage.hold(message, 0, what);
+            directory.onMessage(channel, message);
         }
 
         void say(MessageKind kind, int flags, long page, int payload) {
@@ -164,6 +177,38 @@ class DirectoryTest {
         b.say(MessageKind.GETM, FIRST + 1);
         b.say(MessageKind.GETS, FIRST);
         assertEquals(List.of("DATA_M 9", "LOST 8"), b.heard());
+    }
+
+    @Test
+    void shouldKeepThePagesOfAMemberForItsSuccessor() {
+        bothSynced();
+        a.say(MessageKind.GETM, FIRST);
+        b.say(MessageKind.GETM, FIRST);
+        assertEquals(List.of("DATA_M 8", "RECALL 8"), a.heard());
+        Played later = new Played("a", 2, 1);
+        members(later, b);
+        a.say(MessageKind.PUT, 0, FIRST, 4096);
+        assertEquals(List.of(), a.heard(), "the one before is cut off");
+        assertEquals(List.of("ADMITTED 0"), later.heard());
+        assertEquals(List.of(), b.heard());
+        later.say(MessageKind.SYNC_BEGIN, 0);
+        later.hold(FIRST, CoherentMessage.MODIFIED);
+        later.say(MessageKind.SYNC_END, 0);
+        assertEquals(List.of("RECALL 8"), later.heard());
+        later.say(MessageKind.PUT, 0, FIRST, 4096);
+        assertEquals(List.of("PUT_ACK 8", "INV 8"), later.heard());
+        later.say(MessageKind.INV_ACK, FIRST);
+        assertEquals(List.of("DATA_M 8"), b.heard());
+        assertEquals(FILLED, frames.get(JAVA_BYTE, 0));
+        assertEquals(0, directory.status().lostPages());
+    }
+
+    @Test
+    void shouldLoseThePagesOfAMemberWhoseNodeAttachesAnew() {
+        bothSynced();
+        a.say(MessageKind.GETM, FIRST);
+        members(new Played("a", 2, 3), b);
+        assertEquals(1, directory.status().lostPages());
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.coherence.SimulatedProcess.Worker;
@@ -11,6 +12,7 @@ import io.farpage.agent.data.pager.MessageWriter;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.memory.Pins;
+import io.farpage.agent.data.pager.model.AgentKilled;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PageCensus;
 import io.farpage.agent.data.pager.page.PagerOptions;
@@ -21,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -41,21 +44,45 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
     private final List<PagerEnd> ends = new ArrayList<>();
     private long now = 1;
     private SpaceMap map = map(false);
-    private final Member member = new Member(
-            new MemberGuest(
-                    ID,
-                    SPACE,
-                    "s",
-                    PAGES,
-                    process,
-                    process,
-                    List.of(new GuestRegion(SimulatedProcess.BASE, (long) PAGES * SimulatedProcess.PAGE, 0)),
-                    Pins.NONE),
-            () -> map,
-            new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, FLUSH_DEADLINE),
-            () -> now,
-            this,
-            ends::add);
+    private final MemorySegment states = Arena.ofAuto().allocate(PAGES);
+    private final MemorySegment messages = Arena.ofAuto().allocate(KeptMember.MESSAGES_BYTES, Long.BYTES);
+    private Member member = member(new KeptMember(states, messages));
+
+    private Member member(KeptMember kept) {
+        return new Member(
+                new MemberGuest(
+                        ID,
+                        SPACE,
+                        "s",
+                        PAGES,
+                        process,
+                        process,
+                        List.of(new GuestRegion(SimulatedProcess.BASE, (long) PAGES * SimulatedProcess.PAGE, 0)),
+                        Pins.NONE,
+                        kept),
+                () -> map,
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, FLUSH_DEADLINE),
+                () -> now,
+                this,
+                ends::add);
+    }
+
+    /** The agent is killed, and its successor has the process. */
+    private void adopt() {
+        KeptMember left = new KeptMember(states, messages);
+        assertEquals(Optional.empty(), left.adopt(process));
+        member = member(left);
+    }
+
+    /** The agent is killed at a call into the kernel, or as it returns from it. */
+    private void killAtCall(int number) {
+        AtomicInteger calls = new AtomicInteger();
+        process.onCall = () -> {
+            if (calls.incrementAndGet() == number) {
+                throw new AgentKilled();
+            }
+        };
+    }
 
     private static SpaceMap map(boolean isLost) {
         return new SpaceMap(
@@ -204,6 +231,96 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
         now += FLUSH_DEADLINE.toNanos() + 1;
         assertEquals(List.of(), heard());
         assertFalse(ends.getFirst().saved());
+    }
+
+    @Test
+    void shouldServeProcessWhenItsAgentWasKilled() {
+        admitted();
+        own(1);
+        touch(1, 2, false);
+        assertEquals(List.of("GETS 2"), heard());
+        adopt();
+        admittedAgain();
+        assertEquals(List.of("GETS 2"), heard(), "the thread has faulted again, and is not answered twice");
+        say(MessageKind.DATA_S, 2);
+        goOn(1);
+        touch(0, 1, true);
+        assertFalse(process.workers.get(0).waits);
+        say(MessageKind.RECALL, 1);
+        assertEquals(List.of("PUT 1"), heard());
+    }
+
+    /** Says again which pages it has. */
+    private void admittedAgain() {
+        assertEquals(List.of("JOIN 0"), heard());
+        say(MessageKind.ADMITTED, 0);
+        member.doWork();
+        assertEquals(MessageKind.SYNC_BEGIN, CoherentMessage.kind(channel.deliver()));
+        assertEquals(CoherentMessage.MODIFIED, CoherentMessage.held(channel.deliver(), 1));
+        assertEquals(MessageKind.SYNC_END, CoherentMessage.kind(channel.deliver()));
+    }
+
+    @Test
+    void shouldLetThreadStoreWhenAgentWasKilledBeforeItHadSentThePage() {
+        admitted();
+        own(1);
+        killAtCall(2);
+        assertThrows(AgentKilled.class, () -> say(MessageKind.RECALL, 1));
+        process.onCall = () -> {};
+        adopt();
+        admittedAgain();
+        touch(0, 1, true);
+        assertTrue(process.workers.get(0).waits, "the page is still protected");
+        assertEquals(List.of(), heard());
+        goOn(0);
+    }
+
+    @ParameterizedTest
+    @MethodSource("doings")
+    void shouldEndMembershipWhenAgentWasKilledAfterARead(Consumer<MessageWriter> doing) {
+        admitted();
+        own(1);
+        process.events.add(doing);
+        killAtCall(2);
+        assertThrows(AgentKilled.class, member::doWork);
+        process.onCall = () -> {};
+        adopt();
+        assertEquals(List.of(), heard());
+        assertNotNull(member.failure());
+        touch(0, 1, false);
+        assertEquals(List.of(1), signals);
+    }
+
+    @Test
+    void shouldStayEndedWhenItsAgentIsKilledAfterwards() {
+        admitted();
+        own(1);
+        member.fail("the test says so");
+        adopt();
+        assertEquals(List.of(), heard());
+        touch(0, 1, false);
+        heard();
+        goOn(0);
+        assertEquals(List.of(1), signals);
+        process.end();
+        member.probe();
+        heard();
+        assertFalse(ends.getFirst().saved());
+    }
+
+    @Test
+    void shouldSignalThreadsAgainThatTouchAPageLostBefore() {
+        admitted();
+        touch(0, 1, false);
+        assertEquals(List.of("GETS 1"), heard());
+        killAtCall(1);
+        say(MessageKind.LOST, 1);
+        assertThrows(AgentKilled.class, member::doWork);
+        process.onCall = () -> {};
+        adopt();
+        heard();
+        goOn(0);
+        assertEquals(List.of(1), signals);
     }
 
     static Stream<Consumer<MessageWriter>> doings() {

@@ -14,6 +14,9 @@ final class SimulatedChannel implements MessageChannel {
     private final Deque<MemorySegment> sent = new ArrayDeque<>();
     private boolean open = true;
     private boolean claimed;
+    /** Is called before and after each message that is sent. */
+    Runnable onSend = () -> {};
+
     private final MemorySegment buffer = Arena.ofAuto().allocate(MAX_BYTES, 8);
 
     /** @param peer the node at the other side */
@@ -59,9 +62,11 @@ final class SimulatedChannel implements MessageChannel {
             throw new AssertionError("sent without a claim");
         }
         claimed = false;
+        onSend.run();
         MemorySegment copy = Arena.ofAuto().allocate(length, 8);
         copy.copyFrom(buffer.asSlice(0, length));
         sent.add(copy);
+        onSend.run();
     }
 
     boolean isEmpty() {

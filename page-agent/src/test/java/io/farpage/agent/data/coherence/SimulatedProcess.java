@@ -6,6 +6,7 @@ import io.farpage.agent.data.pager.MessageWriter;
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.PresentPages;
 import io.farpage.linux.uffd.UffdMessages;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.foreign.MemorySegment;
@@ -16,7 +17,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /** A process with memory that is a member's, its threads, and the kernel between the two. */
-final class SimulatedProcess implements PageFaults, GuestFile {
+final class SimulatedProcess implements PageFaults, GuestFile, PresentPages {
     static final long BASE = 0x7f00_0000_0000L;
     static final int PAGE = 4096;
 
@@ -70,6 +71,8 @@ final class SimulatedProcess implements PageFaults, GuestFile {
     boolean alive = true;
     /** What the process has done to its memory, as messages that were not read. */
     final Deque<Consumer<MessageWriter>> events = new ArrayDeque<>();
+    /** Is called before and after each call of the agent, which it may interrupt. */
+    Runnable onCall = () -> {};
     /** Descriptors of children that were closed. */
     int closedChildren;
 
@@ -143,6 +146,7 @@ final class SimulatedProcess implements PageFaults, GuestFile {
 
     @Override
     public int read(UffdMessages messages) {
+        onCall.run();
         MessageWriter writer = new MessageWriter(messages);
         while (!writer.isFull() && !unread.isEmpty()) {
             Worker worker = unread.remove();
@@ -152,11 +156,19 @@ final class SimulatedProcess implements PageFaults, GuestFile {
         while (!writer.isFull() && !events.isEmpty()) {
             events.remove().accept(writer);
         }
+        onCall.run();
         return writer.count();
     }
 
     @Override
     public long copy(long destination, long source, long length, long mode) {
+        onCall.run();
+        long done = copied(destination, source, length, mode);
+        onCall.run();
+        return done;
+    }
+
+    private long copied(long destination, long source, long length, long mode) {
         int page = pageAt(destination);
         if (!alive) {
             return -Errno.ESRCH;
@@ -200,20 +212,28 @@ final class SimulatedProcess implements PageFaults, GuestFile {
 
     @Override
     public int writeProtect(long start, long length, boolean protect) {
+        onCall.run();
         int page = pageAt(start);
         if (!alive) {
             return -Errno.ESRCH;
+        }
+        if (isShort) {
+            return -Errno.EAGAIN;
         }
         isProtected[page] = protect;
         if (!protect) {
             wakeAll(page);
         }
+        onCall.run();
         return 0;
     }
 
     @Override
     public int wake(long start, long length) {
-        wakeAll(pageAt(start));
+        onCall.run();
+        for (int page = pageAt(start); page < pageAt(start + length); page++) {
+            wakeAll(page);
+        }
         return 0;
     }
 
@@ -236,8 +256,31 @@ final class SimulatedProcess implements PageFaults, GuestFile {
 
     @Override
     public int punchHole(long offset, long length) {
+        onCall.run();
         present[(int) (offset / PAGE)] = false;
+        onCall.run();
         return 0;
+    }
+
+    @Override
+    public long nextData(long offset) {
+        onCall.run();
+        return next(offset, true);
+    }
+
+    @Override
+    public long nextHole(long offset) {
+        long hole = next(offset, false);
+        return hole < 0 ? (long) present.length * PAGE : hole;
+    }
+
+    private long next(long offset, boolean wanted) {
+        for (int page = (int) (offset / PAGE); page < present.length; page++) {
+            if (present[page] == wanted) {
+                return (long) page * PAGE;
+            }
+        }
+        return -Errno.ENXIO;
     }
 
     @Override

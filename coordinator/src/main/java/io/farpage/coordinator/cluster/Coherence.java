@@ -33,13 +33,6 @@ final class Coherence {
                                     + " coordinator space create NAME --size %d --coherent")
                             .formatted(space.name(), space.id(), space.sizeBytes()));
         }
-        if (isMember && request.adopts().isPresent()) {
-            throw ProblemException.conflict(
-                    "not-adopted",
-                    ("space '%s' (id %d) is coherent, and the guest of a member does not pass to incarnation %s; end"
-                                    + " its VMM, and attach the space anew")
-                            .formatted(space.name(), space.id(), request.incarnation()));
-        }
     }
 
     /** Refuses one member too many. A node that is being cut off still counts. */

@@ -13,9 +13,11 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
- * Passes exclusive attachments from an incarnation that was killed to the one that has adopted its guests. The homes
+ * Passes attachments with guests from an incarnation that was killed to the one that has adopted its guests. The homes
  * cut the former off first, as they do for any incarnation that ends without detaching; then the attachment is the
- * successor's, and the space is not torn. Until then no other node can attach to the space.
+ * successor's, and the space is not torn. Until then no other node can attach to the space, unless it is coherent. Of a
+ * coherent space the attachment keeps its id, by which the homes know that the successor has the pages of the former
+ * member.
  */
 final class Succession {
 
@@ -52,7 +54,7 @@ final class Succession {
      * space.
      */
     private static boolean mayPass(Draft draft, Space space, Attachment attachment) {
-        return attachment.mode() == AttachMode.EXCLUSIVE
+        return attachment.mode().hasGuest()
                 && !space.deleting()
                 && (attachment.heir().isPresent() || !Fences.isCutOff(draft, space, attachment));
     }
@@ -66,7 +68,7 @@ final class Succession {
                 attachment.node(),
                 attachment.heir().orElseThrow(),
                 attachment.mode(),
-                Attachments.newId(draft));
+                attachment.mode() == AttachMode.MEMBER ? attachment.id() : Attachments.newId(draft));
         draft.attachments.put(Keys.attachment(space.id(), attachment.node()), passed);
         draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
     }
@@ -79,7 +81,7 @@ final class Succession {
     static Attachment adopted(Draft draft, Space space, String node, AttachRequest request) {
         Attachment known = draft.attachments
                 .find(Keys.attachment(space.id(), node))
-                .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
+                .filter(attachment -> attachment.mode() == request.mode())
                 .filter(attachment -> attachment.incarnation().equals(request.incarnation())
                         || attachment
                                 .heir()
@@ -87,12 +89,13 @@ final class Succession {
                                 .isPresent())
                 .orElseThrow(() -> ProblemException.conflict(
                         "not-adopted",
-                        ("the exclusive attachment of space '%s' (id %d) by incarnation %s of node '%s' was ended or"
+                        ("the attachment of space '%s' (id %d) %s by incarnation %s of node '%s' was ended or"
                                         + " taken over, and does not pass to incarnation %s: the guest cannot go on;"
                                         + " end its VMM")
                                 .formatted(
                                         space.name(),
                                         space.id(),
+                                        request.mode().adverb(),
                                         request.adopts().orElseThrow(),
                                         node,
                                         request.incarnation())));

@@ -19,6 +19,8 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SnapshotRequest;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceReplicas;
@@ -37,6 +39,7 @@ class CoherenceTest {
     private static final int PAGE = 4096;
     private static final Incarnation A = new Incarnation(2);
     private static final Incarnation B = new Incarnation(3);
+    private static final Incarnation G = new Incarnation(21);
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
@@ -207,14 +210,94 @@ class CoherenceTest {
                 new AttachRequest(incarnation, AttachMode.MEMBER, Optional.of(true), Optional.of(Feature.words())));
     }
 
+    /** The agent of node g was killed, and its successor has its pool and adopts guests. */
+    private void succeed(long incarnation, Long... adopts) {
+        Registration plain = Fixture.node(incarnation, 4 * PAGE);
+        with.membership.register(
+                "g",
+                new Registration(
+                                plain.incarnation(),
+                                plain.hostname(),
+                                plain.address(),
+                                plain.cpus(),
+                                plain.memoryBytes(),
+                                plain.devices(),
+                                new PoolInfo(4 * PAGE, PAGE, Optional.of(G)),
+                                plain.transports(),
+                                plain.linkKey(),
+                                plain.status(),
+                                Optional.empty(),
+                                Optional.empty())
+                        .withAdopted(List.of(adopts)));
+    }
+
+    private Attachment adopt(long incarnation) {
+        return attachments.attach(
+                "vm", "g", new AttachRequest(new Incarnation(incarnation), AttachMode.MEMBER).withAdopted(G));
+    }
+
     @Test
-    void shouldPassNoMembershipToASuccessor() {
-        attach("a", A);
-        with.membership.register("a", Fixture.node(4, 0).withAdopted(List.of(space().id())));
-        assertEquals(Optional.empty(), attachments.of("vm").getFirst().heir());
-        AttachRequest adopting = new AttachRequest(new Incarnation(4), AttachMode.MEMBER).withAdopted(A);
-        ProblemException refused = refused("not-adopted", () -> attachments.attach("vm", "a", adopting));
-        assertTrue(String.valueOf(refused.getMessage()).contains("is coherent"), refused::getMessage);
+    void shouldPassMembershipToSuccessorWhenHomesHaveCutOffKilledOne() {
+        with.membership.register("g", Fixture.node(G.value(), 4 * PAGE));
+        Attachment before = attach("g", G);
+        attach("b", B);
+        succeed(22, space().id());
+        assertEquals(Optional.empty(), space().torn());
+        HostedAttachment told = hosting.of("h1").attachments().get(1);
+        assertEquals(Optional.of(new Incarnation(22)), told.heir());
+        assertEquals(G, told.incarnation());
+        attach("b", B);
+        refused("fencing", () -> adopt(22));
+        with.fenced("h1", new Incarnation(11), "g", G);
+        refused("fencing", () -> adopt(22));
+        with.fenced("h2", new Incarnation(12), "g", G);
+        Attachment now = adopt(22);
+        assertEquals(new Incarnation(22), now.incarnation());
+        assertEquals(before.id(), now.id(), "by which directories know that it has the same pages");
+        assertEquals(HostedAttachment.of(now, 0), hosting.of("h1").attachments().get(1));
+        assertEquals(Optional.empty(), space().torn());
+        assertEquals(List.of("b", "g"), members("h1"));
+        attachments.detach("vm", "g", new Incarnation(22), Detachment.PLAIN);
+        assertEquals(Optional.empty(), space().torn());
+    }
+
+    @Test
+    void shouldTearSpaceWhenSuccessorAdoptsOtherGuests() {
+        with.membership.register("g", Fixture.node(G.value(), 4 * PAGE));
+        attach("g", G);
+        succeed(22);
+        assertTrue(space().torn().isPresent());
+        assertEquals(Optional.empty(), hosting.of("h1").attachments().getFirst().heir());
+        with.fenced("h1", new Incarnation(11), "g", G);
+        with.fenced("h2", new Incarnation(12), "g", G);
+        ProblemException refused = refused("not-adopted", () -> adopt(22));
+        assertTrue(String.valueOf(refused.getMessage()).contains("as a member"), refused::getMessage);
+    }
+
+    @Test
+    void shouldPassMembershipToTheLastOfSeveralSuccessors() {
+        with.membership.register("g", Fixture.node(G.value(), 4 * PAGE));
+        Attachment before = attach("g", G);
+        succeed(22, space().id());
+        with.fenced("h1", new Incarnation(11), "g", G);
+        succeed(23, space().id());
+        with.fenced("h2", new Incarnation(12), "g", G);
+        assertEquals(before.id(), adopt(23).id());
+        succeed(24, space().id());
+        with.fenced("h1", new Incarnation(11), "g", new Incarnation(23));
+        with.fenced("h2", new Incarnation(12), "g", new Incarnation(23));
+        assertEquals(before.id(), adopt(24).id());
+        assertEquals(Optional.empty(), space().torn());
+    }
+
+    @Test
+    void shouldTearSpaceWhenHeirIsNotSucceeded() {
+        with.membership.register("g", Fixture.node(G.value(), 4 * PAGE));
+        attach("g", G);
+        succeed(22, space().id());
+        succeed(23);
+        assertTrue(space().torn().isPresent());
+        assertEquals(Optional.empty(), hosting.of("h1").attachments().getFirst().heir());
     }
 
     @Test

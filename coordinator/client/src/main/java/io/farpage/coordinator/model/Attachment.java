@@ -11,7 +11,8 @@ import java.util.Optional;
  * @param node which works with it
  * @param incarnation of the node
  * @param mode alone, beside others, or as a member of a coherent space
- * @param id of this attachment; another one of the node to the space, before or after it, has another
+ * @param id of this attachment; another one of the node to the space, before or after it, has another. That of a member
+ *     stays when it passes to an heir
  * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes
  *     have cut this one off
  * @param presence of an exclusive attachment: the mark of the space's {@link Presence presence map}, which was right

@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param mode alone, beside others, or as a member of a coherent space; a coordinator of an earlier build leaves it out
  * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none. A member
  *     gets none
+ * @param heir a later incarnation of the node, which has adopted the guest; a home of a coherent space counts the member
+ *     as of that incarnation from then on
  */
 public record HostedAttachment(
         @JsonProperty(required = true) long space,
@@ -20,7 +22,8 @@ public record HostedAttachment(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long id,
         Optional<AttachMode> mode,
-        @JsonProperty(required = true) long granted) {
+        @JsonProperty(required = true) long granted,
+        Optional<Incarnation> heir) {
 
     /** An attachment with the version of the grant for it that the coordinator has. */
     public static HostedAttachment of(Attachment attachment, long granted) {
@@ -30,6 +33,7 @@ public record HostedAttachment(
                 attachment.incarnation(),
                 attachment.id(),
                 Optional.of(attachment.mode()),
-                granted);
+                granted,
+                attachment.heir());
     }
 }

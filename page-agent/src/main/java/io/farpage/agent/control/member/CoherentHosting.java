@@ -7,7 +7,9 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -24,7 +26,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Passes on to shard 0 which extents of coherent spaces the pool has, and which members each has. A member that must be
- * cut off is left out at once, although its attachment is listed until all homes have done so. One thread.
+ * cut off is left out at once, although its attachment is listed until all homes have done so. If another incarnation
+ * has adopted its guest, that one is the member at once, and the directory keeps what it knows. One thread.
  */
 final class CoherentHosting {
     private static final Logger log = LoggerFactory.getLogger(CoherentHosting.class);
@@ -86,7 +89,15 @@ final class CoherentHosting {
 
     /** Whether a member has ended without sending its pages home. One that is cut off has. */
     private static boolean isTorn(Hosted hosted, Space space) {
-        return space.torn().isPresent() || hosted.fences().stream().anyMatch(fence -> fence.space() == space.id());
+        return space.torn().isPresent()
+                || hosted.fences().stream()
+                        .anyMatch(fence -> fence.space() == space.id()
+                                && hosted.attachments().stream()
+                                        .noneMatch(each -> each.heir().isPresent() && isOf(fence, each)));
+    }
+
+    private static boolean isOf(Fence fence, HostedAttachment attachment) {
+        return fence.space() == attachment.space() && fence.isOf(attachment.node(), attachment.incarnation());
     }
 
     private Stream<HostedExtent> extents(SpaceExtents space, boolean torn, Set<MemberId> members) {
@@ -113,9 +124,10 @@ final class CoherentHosting {
         return hosted.attachments().stream()
                 .filter(each -> each.space() == space)
                 .filter(each -> each.mode().filter(AttachMode.MEMBER::equals).isPresent())
-                .filter(each -> hosted.fences().stream()
-                        .noneMatch(fence -> fence.space() == space && fence.isOf(each.node(), each.incarnation())))
-                .map(each -> new MemberId(each.node(), each.incarnation().value(), each.id()))
+                .filter(each ->
+                        each.heir().isPresent() || hosted.fences().stream().noneMatch(fence -> isOf(fence, each)))
+                .map(each -> new MemberId(
+                        each.node(), each.heir().orElse(each.incarnation()).value(), each.id()))
                 .collect(Collectors.toUnmodifiableSet());
     }
 }

@@ -497,6 +497,22 @@ final class HostingTest {
                 List.of());
     }
 
+    /** The same; an incarnation has adopted the guest of a member. */
+    private static Hosted withHeir(Hosted hosted, String node, Incarnation heir) {
+        return new Hosted(
+                hosted.revision(),
+                hosted.spaces(),
+                hosted.fences(),
+                hosted.attachments().stream()
+                        .map(each -> each.node().equals(node)
+                                ? HostedAttachment.of(
+                                        new Attachment(SPACE, node, PEER, AttachMode.MEMBER, 33).withHeir(heir), 0)
+                                : each)
+                        .toList(),
+                hosted.pulls(),
+                hosted.releases());
+    }
+
     private static MemberId member(String node) {
         return new MemberId(node, PEER.value(), 33);
     }
@@ -539,6 +555,19 @@ final class HostingTest {
         applied.complete(null);
         hosting.step();
         assertEquals(List.of(ack(11, List.of("a"))), takeAcks());
+    }
+
+    @Test
+    void shouldServeTheSuccessorOfAMemberThatIsCutOff() throws Exception {
+        step(coherent(10, List.of(), "a", "b"));
+        takeAcks();
+        Incarnation heir = new Incarnation(PEER.value() + 1);
+        step(withHeir(coherent(11, List.of(fence("a", SPACE)), "a", "b"), "a", heir));
+        HostedExtent extent = served.getFirst();
+        assertEquals(Set.of(new MemberId("a", heir.value(), 33), member("b")), extent.members());
+        assertFalse(extent.torn(), "no page is lost");
+        step(withHeir(coherent(12, List.of(fence("a", SPACE), fence("b", SPACE)), "a", "b"), "a", heir));
+        assertTrue(served.getFirst().torn(), "another member is cut off, too");
     }
 
     @Test

@@ -163,7 +163,7 @@ final class Adoptions implements AutoCloseable {
         try {
             guest.unlock(seals);
             if (guest.use().isEmpty()) {
-                guest.use(spaces.adopt(record.space(), record.incarnation()));
+                guest.use(spaces.adopt(record.space(), record.attached(), record.incarnation()));
             }
             if (guest.use().isEmpty()) {
                 refuse(guest, "its space was deleted");

@@ -5,6 +5,7 @@ import io.farpage.agent.control.keeper.KeptName;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.page.PagerOptions;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.linux.Memory;
@@ -94,7 +95,8 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 memory.slices(),
                 past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                use.space().isCoherent() ? Optional.of(AttachMode.MEMBER) : Optional.empty());
     }
 
     /** Passes descriptors to the keeper, by part. The keeper may already hold them. */

@@ -9,9 +9,11 @@ import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.coherence.CoherentMembers;
+import io.farpage.agent.data.coherence.MemberId;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
@@ -39,7 +41,12 @@ final class GuestOpening {
      * @param node id of this one
      * @param incarnation of this node
      */
-    record Membership(CoherentMembers members, String node, Incarnation incarnation) {}
+    record Membership(CoherentMembers members, String node, Incarnation incarnation) {
+        /** By which the homes of a space know this node. */
+        MemberId idOf(SpaceUse use) {
+            return new MemberId(node, incarnation.value(), use.attachment());
+        }
+    }
 
     /**
      * Opens nothing yet.
@@ -142,7 +149,11 @@ final class GuestOpening {
                 "space '%s' (id %d) is coherent, and this agent serves no coherent spaces; use another space"
                         .formatted(use.map().name(), use.map().id())));
         MemberAdmission admission = new MemberAdmission(
-                use, of.node(), of.incarnation(), options(request, use.map().pageSize()), of.members(), hosts);
+                use,
+                of,
+                options(request, use.map().pageSize()),
+                hosts,
+                new HandoffAdmission.Keeping(options.keeping(), socket.path()));
         return new Guest(use, socket, admission, listener, Duration.ZERO, System::nanoTime);
     }
 
@@ -184,12 +195,23 @@ final class GuestOpening {
     Guest adopt(LeftGuest left, SpaceUse use) throws KeptGuestException {
         GuestRecord record = left.record().orElseThrow();
         HandoffSocket socket = HandoffSocket.ended(Path.of(record.socket()));
-        Paging paging = left.paging(
-                use,
-                new PagerOptions(
-                        record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
-                hosts);
+        PagerOptions allowed = new PagerOptions(
+                record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline());
+        boolean isMember = record.attached() == AttachMode.MEMBER;
+        Paging paging = isMember
+                ? left.memberPaging(
+                        use,
+                        membership.orElseThrow(() ->
+                                new KeptGuestException("this agent serves no coherent spaces, and its space is one")),
+                        allowed,
+                        hosts)
+                : left.paging(use, allowed, hosts);
         return new Guest(
-                use, socket, new AdoptedMemory(paging, left.seal()), listener, options.parkAfter(), System::nanoTime);
+                use,
+                socket,
+                new AdoptedMemory(paging, left.seal()),
+                listener,
+                isMember ? Duration.ZERO : options.parkAfter(),
+                System::nanoTime);
     }
 }

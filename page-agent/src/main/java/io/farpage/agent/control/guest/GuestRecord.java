@@ -5,6 +5,7 @@ import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.seal.SealTable;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.util.Collections;
@@ -35,6 +36,7 @@ import java.util.regex.Pattern;
  * @param extents of the space as the agent knew them last; an agent of an earlier build leaves them out, and they are
  *     left out if the record has no room for them
  * @param parked if the guest is parked
+ * @param mode how its space is attached; an agent of an earlier build leaves it out, and keeps exclusive ones alone
  */
 record GuestRecord(
         @JsonProperty(required = true) String node,
@@ -52,7 +54,8 @@ record GuestRecord(
         @JsonProperty(required = true) List<Slice> slices,
         Optional<Sealed> sealed,
         Optional<SpaceExtents> extents,
-        Optional<Parked> parked) {
+        Optional<Parked> parked,
+        Optional<AttachMode> mode) {
     /**
      * What a successor must know to open the pages of an encrypted space, beside their tags and versions.
      *
@@ -161,7 +164,13 @@ record GuestRecord(
                 slices,
                 otherSealed,
                 otherExtents,
-                otherParked);
+                otherParked,
+                mode);
+    }
+
+    /** How its space is attached. */
+    AttachMode attached() {
+        return mode.orElse(AttachMode.EXCLUSIVE);
     }
 
     /** Where the table of a slice begins in the file; behind the last are tags and versions. */
@@ -222,6 +231,9 @@ record GuestRecord(
         if (parked.isPresent() && !isSound(parked.get())) {
             return Optional.of(
                     "it is parked with %d resident pages".formatted(parked.get().keepPages()));
+        }
+        if (attached() == AttachMode.MEMBER && (slices.size() != 1 || pageBytes != SMALL_PAGE)) {
+            return Optional.of("a member with %d slices of pages of %d bytes".formatted(slices.size(), pageBytes));
         }
         return covered == pages ? Optional.empty() : Optional.of("its slices have %d pages".formatted(covered));
     }

@@ -3,9 +3,11 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.keeper.KeptName;
 import io.farpage.agent.control.seal.KeptSeal;
+import io.farpage.agent.data.coherence.KeptMember;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.agent.data.seal.SealTable;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.linux.Errno;
@@ -38,7 +40,8 @@ import tools.jackson.core.JacksonException;
  *      0   the record, in two slots
  * 512 KiB  messages, 4096 bytes for each slice, and large pages with parts that were given up
  * 768 KiB  where the memory is mapped, if that has changed; each slice has an equal share
- *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on; then tags and versions
+ *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on; then tags and versions. Of a member of a
+ *          coherent space, the states of its pages
  * </pre>
  *
  * <p>Thread-safe.
@@ -67,6 +70,9 @@ final class KeptGuest {
     private final PoolRecord text;
     private final SealTable seals;
     private final List<KeptTable> tables = new ArrayList<>();
+    /** Of the guest of a coherent space, in place of tables. */
+    private final Optional<KeptMember> member;
+
     private GuestRecord record;
     private Optional<String> unlocked = Optional.empty();
     private boolean released;
@@ -94,13 +100,20 @@ final class KeptGuest {
                 unlocked = Optional.of("the messages of its userfaultfd may be swapped out: mlock of %d bytes: %s"
                         .formatted(messages.byteSize(), locked.error()));
             }
-            tables.add(new KeptTable(
-                    memory.asSlice(
-                            record.tableAt(i),
-                            Pager.tableBytes(record.slices().get(i).pages())),
-                    messages,
-                    memory.asSlice(LAYOUTS_AT + i * layoutBytes, layoutBytes)));
+            if (record.attached() != AttachMode.MEMBER) {
+                tables.add(new KeptTable(
+                        memory.asSlice(
+                                record.tableAt(i),
+                                Pager.tableBytes(record.slices().get(i).pages())),
+                        messages,
+                        memory.asSlice(LAYOUTS_AT + i * layoutBytes, layoutBytes)));
+            }
         }
+        member = record.attached() == AttachMode.MEMBER
+                ? Optional.of(new KeptMember(
+                        memory.asSlice(record.tableAt(0), record.pages()),
+                        memory.asSlice(RECORD_BYTES, KeptMember.MESSAGES_BYTES)))
+                : Optional.empty();
     }
 
     /**
@@ -251,6 +264,11 @@ final class KeptGuest {
     /** The table of a slice. */
     KeptTable table(int slice) {
         return tables.get(slice);
+    }
+
+    /** The pages of a member of a coherent space. */
+    Optional<KeptMember> member() {
+        return member;
     }
 
     /** Where tags, versions and salts of an encrypted space are kept. */

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.seal.SpaceSeal;
@@ -83,7 +84,9 @@ final class LeftGuest {
 
     void use(Optional<SpaceUse> begun) {
         use = begun;
-        begun.ifPresent(attached -> attached.onExtents(kept.orElseThrow()::knows));
+        if (kept.orElseThrow().member().isEmpty()) {
+            begun.ifPresent(attached -> attached.onExtents(kept.orElseThrow()::knows));
+        }
     }
 
     /** Why it is not served; empty if it may be. */
@@ -140,10 +143,7 @@ final class LeftGuest {
     Paging paging(SpaceUse use, PagerOptions options, PagerHosts hosts) throws KeptGuestException {
         KeptGuest guest = kept.orElseThrow();
         GuestRecord record = guest.record();
-        if (use.map().pages() != record.pages() || use.map().pageSize() != record.pageBytes()) {
-            throw new KeptGuestException("its space has %d pages of %d bytes, and its record %d of %d"
-                    .formatted(use.map().pages(), use.map().pageSize(), record.pages(), record.pageBytes()));
-        }
+        requireSize(use, record);
         requireKey(use.space(), record);
         int file = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
         List<Slice> slices = new ArrayList<>();
@@ -173,6 +173,58 @@ final class LeftGuest {
             backing = null;
             return paging;
         } catch (HandoffException | SealException e) {
+            throw new KeptGuestException(String.valueOf(e.getMessage()));
+        } finally {
+            if (backing != null) {
+                backing.pins().close();
+            }
+        }
+    }
+
+    private static void requireSize(SpaceUse use, GuestRecord record) throws KeptGuestException {
+        if (use.map().pages() != record.pages() || use.map().pageSize() != record.pageBytes()) {
+            throw new KeptGuestException("its space has %d pages of %d bytes, and its record %d of %d"
+                    .formatted(use.map().pages(), use.map().pageSize(), record.pages(), record.pageBytes()));
+        }
+    }
+
+    /**
+     * As {@link #paging}, of the guest of a coherent space.
+     *
+     * @param use of its space, as a member
+     */
+    Paging memberPaging(SpaceUse use, GuestOpening.Membership membership, PagerOptions options, PagerHosts hosts)
+            throws KeptGuestException {
+        KeptGuest guest = kept.orElseThrow();
+        GuestRecord record = guest.record();
+        requireSize(use, record);
+        int file = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
+        Optional<String> failure =
+                FilePages.ask(file, 0, record.pageBytes(), guest.member().orElseThrow()::adopt);
+        if (failure.isPresent()) {
+            throw new KeptGuestException(failure.get());
+        }
+        Backing backing = null;
+        try {
+            backing = Backing.start(
+                    record.name(),
+                    file,
+                    record.pid(),
+                    new PinPolicy(PinPolicy.Mode.REFUSE, hosts.pins().linger()));
+            Userfaultfd uffd = Userfaultfd.adopt(Objects.requireNonNull(parts.get(KeptGuest.USERFAULTFD)));
+            guest.succeed(keeping.incarnation());
+            Paging paging = new MemberPaging(
+                    new MemberPaging.Contents(
+                            membership.idOf(use),
+                            use::map,
+                            new VmmMemory(record.pid(), record.slices(), List.of(uffd), backing),
+                            kept),
+                    options,
+                    membership.members(),
+                    hosts);
+            backing = null;
+            return paging;
+        } catch (HandoffException e) {
             throw new KeptGuestException(String.valueOf(e.getMessage()));
         } finally {
             if (backing != null) {

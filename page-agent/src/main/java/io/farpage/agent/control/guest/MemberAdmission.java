@@ -6,7 +6,7 @@ import io.farpage.agent.data.coherence.CoherentMembers;
 import io.farpage.agent.data.coherence.MemberId;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PagerOptions;
-import io.farpage.coordinator.model.Incarnation;
+import io.farpage.agent.data.pager.page.PresenceMap;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
@@ -30,26 +30,28 @@ final class MemberAdmission implements Guest.Admission {
     private final PagerOptions options;
     private final CoherentMembers members;
     private final PagerHosts hosts;
+    private final HandoffAdmission.Keeping keeping;
 
     /** @param use of the space whose pages are the memory */
     MemberAdmission(
             SpaceUse use,
-            String node,
-            Incarnation incarnation,
+            GuestOpening.Membership membership,
             PagerOptions options,
-            CoherentMembers members,
-            PagerHosts hosts) {
+            PagerHosts hosts,
+            HandoffAdmission.Keeping keeping) {
         this.use = use;
         this.options = options;
-        this.members = members;
         this.hosts = hosts;
-        id = new MemberId(node, incarnation.value(), use.attachment());
+        this.keeping = keeping;
+        members = membership.members();
+        id = membership.idOf(use);
     }
 
     @Override
     public Paging admit(HandoffConnection.Message message) throws HandoffException {
         List<Integer> open = new ArrayList<>(message.descriptors());
         Backing backing = null;
+        Optional<KeptGuest> kept = Optional.empty();
         try {
             SpaceMap map = use.map();
             Handoff.Layout layout = Handoff.parse(message.json(), map.pages() * map.pageSize());
@@ -72,16 +74,29 @@ final class MemberAdmission implements Guest.Admission {
             }
             VmmMemory memory =
                     new VmmMemory(message.pid(), slices, List.of(Userfaultfd.adopt(open.getFirst())), backing);
-            Paging paging = new MemberPaging(id, use::map, memory, withinGroups(memory), members, hosts);
+            PagerOptions allowed = withinGroups(memory);
+            kept = keeping.by()
+                    .keep(
+                            use,
+                            keeping.socket(),
+                            memory,
+                            allowed,
+                            new SpacePast(true, PresenceMap.unknown((int) map.pages()), Optional.empty()));
+            kept.ifPresent(guest -> guest.hold(memory));
+            Paging paging =
+                    new MemberPaging(new MemberPaging.Contents(id, use::map, memory, kept), allowed, members, hosts);
+            kept = Optional.empty();
             backing = null;
             open.clear();
             log.info(
-                    "space {}: guest of process {} is a member, {} bytes; it ends with this agent",
+                    "space {}: guest of process {} is a member, {} bytes{}",
                     map.name(),
                     memory.pid(),
-                    memory.bytes());
+                    memory.bytes(),
+                    paging.isKept() ? "" : "; it ends with this agent");
             return paging;
         } finally {
+            kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
         }
     }

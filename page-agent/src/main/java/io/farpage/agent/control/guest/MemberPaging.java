@@ -27,18 +27,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The guest of a coherent space: one member on shard 0, for the one userfaultfd that the VMM handed over. It is neither
- * parked nor frozen, no process succeeds it, and its homes know which pages they have, so no presence map is left.
+ * parked nor frozen, and its homes know which pages they have, so no presence map is left.
  */
 final class MemberPaging implements Paging {
     private static final Logger log = LoggerFactory.getLogger(MemberPaging.class);
 
     private final String name;
     private final VmmMemory memory;
+    private final Optional<KeptGuest> kept;
     private final Backing backing;
     private final PagerHosts hosts;
     private final PagerHost host;
@@ -48,28 +50,34 @@ final class MemberPaging implements Paging {
     /** Faults at the last sample. */
     private final AtomicLong sampledFaults = new AtomicLong();
 
+    /** Completed when no successor needs the guest. */
+    private final CompletableFuture<@Nullable Void> forgotten = new CompletableFuture<>();
+
     private boolean isPinned;
+
+    /**
+     * What a member's memory holds.
+     *
+     * @param id by which the homes know the member
+     * @param map the latest map of the space
+     * @param memory one slice with a memory file; its descriptors are closed by {@link #close}
+     * @param kept what outlives this process; empty if nothing does
+     */
+    record Contents(MemberId id, Supplier<SpaceMap> map, VmmMemory memory, Optional<KeptGuest> kept) {}
 
     /**
      * Makes the member, which serves nothing before {@link #start}.
      *
-     * @param id by which the homes know it
-     * @param memory one slice with a memory file; its descriptors are closed by {@link #close}
      * @throws HandoffException if the limit is too low, or shard 0 is full; the descriptors are the caller's whenever
      *     this throws, and nothing uses them
      */
-    MemberPaging(
-            MemberId id,
-            Supplier<SpaceMap> map,
-            VmmMemory memory,
-            PagerOptions options,
-            CoherentMembers members,
-            PagerHosts hosts)
+    MemberPaging(Contents contents, PagerOptions options, CoherentMembers members, PagerHosts hosts)
             throws HandoffException {
-        this.memory = memory;
+        memory = contents.memory();
+        kept = contents.kept();
         this.hosts = hosts;
         backing = Objects.requireNonNull(memory.backing());
-        SpaceMap now = map.get();
+        SpaceMap now = contents.map().get();
         name = now.name();
         if (options.localPages() < LocalShares.minLimit(1)) {
             throw new HandoffException("a limit of %d resident pages is too low; give %d pages or more"
@@ -84,7 +92,7 @@ final class MemberPaging implements Paging {
         try {
             member = members.make(
                     new MemberGuest(
-                            id,
+                            contents.id(),
                             now.id(),
                             name,
                             (int) now.pages(),
@@ -92,8 +100,8 @@ final class MemberPaging implements Paging {
                             backing.file(),
                             memory.slices().getFirst().regions(),
                             backing.pins(),
-                            KeptMember.inMemory((int) now.pages())),
-                    map,
+                            kept.flatMap(KeptGuest::member).orElseGet(() -> KeptMember.inMemory((int) now.pages()))),
+                    contents.map(),
                     options,
                     ended::complete);
             done = true;
@@ -114,6 +122,11 @@ final class MemberPaging implements Paging {
     @Override
     public void start() {
         host.add(member);
+    }
+
+    @Override
+    public boolean isKept() {
+        return kept.filter(guest -> !guest.isReleased()).isPresent();
     }
 
     @Override
@@ -138,6 +151,7 @@ final class MemberPaging implements Paging {
     /** Also ends the member if something may write to its memory past write protection: it would not be seen. */
     @Override
     public void probe() {
+        kept.ifPresent(KeptGuest::check);
         host.run(member::probe);
         var _ = backing.pins().inspect();
         if (!isPinned && backing.pins().isHeld()) {
@@ -174,6 +188,7 @@ final class MemberPaging implements Paging {
         }
         member.resize(localPages);
         host.wake();
+        kept.ifPresent(one -> one.limit(localPages));
     }
 
     @Override
@@ -297,10 +312,20 @@ final class MemberPaging implements Paging {
     private void closeRemoved() {
         hosts.release(host);
         member.close();
-        memory.close();
+        if (kept.isPresent() && hasEnded() && ended.join().saved()) {
+            var _ = forgotten.thenRun(this::release);
+        } else {
+            release();
+        }
     }
 
-    /** No process succeeds this one, so nothing was kept. */
     @Override
-    public void forget() {}
+    public void forget() {
+        forgotten.complete(null);
+    }
+
+    private void release() {
+        kept.ifPresent(KeptGuest::release);
+        memory.close();
+    }
 }

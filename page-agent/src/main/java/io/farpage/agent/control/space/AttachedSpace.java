@@ -88,7 +88,7 @@ final class AttachedSpace {
         return map().id();
     }
 
-    /** The id of this attachment; 0 if it is that of an earlier process. */
+    /** The id of this attachment. */
     long attachment() {
         return attachment;
     }

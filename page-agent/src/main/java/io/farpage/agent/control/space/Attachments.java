@@ -132,20 +132,27 @@ final class Attachments {
     }
 
     /**
-     * Passes the attachment of an earlier process of this node to this one, and reads the extents. Nothing happens if
-     * that was done before.
+     * Passes the attachment of an earlier process of this node to this one. Nothing happens if that was done before.
+     *
+     * @return the id of the attachment
      */
-    Optional<SpaceExtents> succeed(long id, Incarnation earlier) throws CoordinatorException {
+    long succeed(long id, AttachMode mode, Incarnation earlier) throws CoordinatorException {
         synchronized (gate(id)) {
-            requests.adopt(id, earlier);
-            return requests.extents(id);
+            return requests.adopt(id, mode, earlier).id();
         }
     }
 
-    /** Begins the exclusive use that the attachment of an earlier process was for. */
-    AttachedSpace adopt(SpaceExtents extents) {
+    /** Where the pages of a space live; empty if there is no such space. */
+    Optional<SpaceExtents> extents(long id) throws CoordinatorException {
+        return requests.extents(id);
+    }
+
+    /** Begins the use that the attachment of an earlier process was for, which has passed to this one. */
+    AttachedSpace adopt(SpaceExtents extents, long attachment) {
         synchronized (gate(extents.space().id())) {
-            return putExclusively(attachedTo(extents, Optional.empty()));
+            AttachedSpace space = attachedTo(extents, Optional.empty());
+            space.attachedBy(attachment);
+            return putExclusively(space);
         }
     }
 

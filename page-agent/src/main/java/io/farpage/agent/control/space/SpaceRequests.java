@@ -97,11 +97,10 @@ class SpaceRequests {
         coordinator.attach(Long.toString(id), node, request.withWrites());
     }
 
-    /** Transfers the exclusive attachment of an earlier incarnation of this node to this one. */
-    void adopt(long id, Incarnation earlier) throws CoordinatorException {
-        AttachRequest request =
-                new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.empty(), Optional.of(UNDERSTOOD));
-        coordinator.attach(Long.toString(id), node, request.withAdopted(earlier));
+    /** Transfers the attachment of an earlier incarnation of this node to this one. */
+    Attachment adopt(long id, AttachMode mode, Incarnation earlier) throws CoordinatorException {
+        AttachRequest request = new AttachRequest(incarnation, mode, Optional.empty(), Optional.of(UNDERSTOOD));
+        return coordinator.attach(Long.toString(id), node, request.withAdopted(earlier));
     }
 
     /** Where the pages of a space live; empty if there is no such space. */

@@ -4,6 +4,7 @@ import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
@@ -235,15 +236,17 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Continues the exclusive use that an earlier process of this node has left.
+     * Continues the use with a guest that an earlier process of this node has left.
      *
+     * @param mode exclusive, or as a member
      * @param earlier its incarnation
      * @return what to close after use; empty if the space no longer exists
      * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing
      *     has changed then
      */
-    public Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
-        Optional<SpaceExtents> extents = attachments.succeed(id, earlier);
+    public Optional<SpaceUse> adopt(long id, AttachMode mode, Incarnation earlier) throws CoordinatorException {
+        long attachment = attachments.succeed(id, mode, earlier);
+        Optional<SpaceExtents> extents = attachments.extents(id);
         if (extents.isEmpty()) {
             return Optional.empty();
         }
@@ -252,7 +255,7 @@ public final class Spaces implements AutoCloseable {
         Optional<SpaceUse> snapshot = base.isPresent() ? use(base.getAsLong()) : Optional.empty();
         return base.isPresent() && snapshot.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new SpaceUse(attachments.adopt(extents.get()), this, snapshot));
+                : Optional.of(new SpaceUse(attachments.adopt(extents.get(), attachment), this, snapshot));
     }
 
     /**

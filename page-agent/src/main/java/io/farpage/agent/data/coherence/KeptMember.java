@@ -172,11 +172,11 @@ public final class KeptMember {
         }
     }
 
-    private int absent(int left) {
+    private static int absent(int left) {
         int state = left & MemberPages.STATE;
         return switch (state) {
             case MemberPages.SHARED -> MemberPages.INVALID;
-            case MemberPages.UPGRADING, MemberPages.MODIFIED -> has(LEFT) ? MemberPages.INVALID : MemberPages.WRITING;
+            case MemberPages.UPGRADING, MemberPages.MODIFIED -> MemberPages.WRITING;
             case MemberPages.SENDING ->
                 (left & MemberPages.PARKED) == 0
                         ? MemberPages.INVALID

@@ -221,6 +221,7 @@ final class AdoptionsTest {
                     vmm.slices(),
                     Optional.empty(),
                     Optional.empty(),
+                    Optional.empty(),
                     Optional.empty());
             KeptGuest guest =
                     KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock);

@@ -107,6 +107,7 @@ class KeptGuestTest {
                 slices,
                 sealed,
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 

@@ -164,8 +164,9 @@ final class FollowedSpacesTest {
         }
 
         @Override
-        void adopt(long id, Incarnation earlier) throws CoordinatorException {
+        Attachment adopt(long id, AttachMode mode, Incarnation earlier) throws CoordinatorException {
             record("adopt " + id);
+            return new Attachment(id, "node", earlier, mode, 1);
         }
 
         @Override
@@ -629,7 +630,7 @@ final class FollowedSpacesTest {
         assertEquals(List.of("read since 101", "keys 2", "detach 4"), done);
         done.clear();
         assertTrue(spaces.use(4).isPresent());
-        assertTrue(spaces.adopt(5, HOME).isPresent());
+        assertTrue(spaces.adopt(5, AttachMode.EXCLUSIVE, HOME).isPresent());
         pass();
         assertEquals(
                 List.of("attach 4 shared", "extents 4", "adopt 5", "extents 5", "read since 102", "keys 2"),

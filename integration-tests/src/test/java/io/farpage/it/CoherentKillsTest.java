@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
@@ -42,9 +43,11 @@ class CoherentKillsTest {
     private static final int PAGES = 192;
     private static final int LOCAL_PAGES = 64;
     private static final int THREADS = 2;
-    private static final int FAILURES = 4;
+    private static final int KINDS = 6;
+    private static final int FAILURES = KINDS;
     private static final int MANY_FAILURES = 200;
     private static final String SPACE = "shared";
+    private static final Map<String, String> UNKEPT = Map.of("pool.exported", "2MiB");
 
     @SuppressWarnings("NullAway.Init") // set before each test
     private Cluster cluster;
@@ -55,10 +58,8 @@ class CoherentKillsTest {
     @TempDir
     private Path directory = Path.of("");
 
-    @SuppressWarnings("NullAway.Init") // set before each test
-    private KeeperProcess keeper;
-
-    private final Map<String, String> home = new HashMap<>(Map.of("pool.exported", "4MiB"));
+    private final List<KeeperProcess> keepers = new ArrayList<>();
+    private final Map<String, Map<String, String>> settings = new HashMap<>();
     private final SplittableRandom random = new SplittableRandom(31);
     private final List<Toucher> touchers = new ArrayList<>();
     private volatile boolean stopped;
@@ -66,11 +67,15 @@ class CoherentKillsTest {
     @BeforeEach
     void start() {
         cluster = Cluster.startProcess();
-        keeper = KeeperProcess.start("home", directory.resolve("home.keeper"));
-        home.putAll(keeper.settings());
-        cluster.launchAgent("home", home);
-        cluster.launchAgent("a", Map.of("pool.exported", "2MiB"));
-        cluster.launchAgent("b", Map.of("pool.exported", "2MiB"));
+        for (String node : List.of("home", "a", "b")) {
+            KeeperProcess keeper = KeeperProcess.start(node, directory.resolve(node + ".keeper"));
+            keepers.add(keeper);
+            Map<String, String> own = new HashMap<>(Map.of("pool.exported", "4MiB"));
+            own.putAll(keeper.settings());
+            settings.put(node, own);
+            cluster.launchAgent(node, own);
+        }
+        cluster.launchAgent("unkept", UNKEPT);
         cluster.awaitAllLinks();
         cluster.coordinator()
                 .rest()
@@ -85,7 +90,7 @@ class CoherentKillsTest {
     @AfterEach
     void end() {
         cluster.close();
-        keeper.close();
+        keepers.forEach(KeeperProcess::close);
     }
 
     /** A thread of a member. */
@@ -171,11 +176,16 @@ class CoherentKillsTest {
         return operations;
     }
 
-    private void killHome() throws Exception {
-        String before = cluster.incarnation("home");
-        cluster.process("home").process().kill();
-        cluster.startAgent("home", home);
-        cluster.awaitActive("home", before);
+    private void killAgent(String node, Map<String, String> own) throws Exception {
+        String before = cluster.incarnation(node);
+        cluster.process(node).process().kill();
+        cluster.startAgent(node, own);
+        cluster.awaitActive(node, before);
+    }
+
+    /** Kills the agent of a node with a keeper. */
+    private void killAgent(String node) throws Exception {
+        killAgent(node, Objects.requireNonNull(settings.get(node)));
     }
 
     private void standStill(ChildJvm process) throws InterruptedException {
@@ -186,12 +196,18 @@ class CoherentKillsTest {
 
     private void fail(int kind) throws Exception {
         switch (kind) {
-            case 0 -> killHome();
+            case 0 -> killAgent("home");
             case 1 -> {
                 cluster.coordinatorProcess().process().kill();
                 cluster.coordinatorProcess().restart();
             }
-            case 2 -> standStill(cluster.process("home").process());
+            case 2 -> killAgent(random.nextBoolean() ? "a" : "b");
+            case 3 -> standStill(cluster.process("home").process());
+            case 4 -> {
+                killAgent("a");
+                killAgent("home");
+                killAgent("b");
+            }
             default ->
                 standStill(cluster.process(random.nextBoolean() ? "a" : "b").process());
         }
@@ -206,7 +222,7 @@ class CoherentKillsTest {
             touch(other);
             awaitProgress();
             for (int i = 0; i < failures; i++) {
-                fail(i % 4);
+                fail(i % KINDS);
                 awaitProgress();
             }
             joinThreads();
@@ -214,7 +230,6 @@ class CoherentKillsTest {
         for (Guests each : List.of(a, b)) {
             JsonNode status = each.awaitEnded(SPACE);
             assertEquals(0, status.get("lostPages").asInt(), status::toString);
-            assertTrue(status.get("evictions").asInt() > 0, status::toString);
         }
         assertTrue(cluster.client().space(SPACE).orElseThrow().torn().isEmpty());
         System.out.println(check() + " loads and stores under " + failures + " failures");
@@ -235,16 +250,13 @@ class CoherentKillsTest {
     void shouldLoseLoudlyWhatAMemberHadWhenItsAgentIsKilled() throws Exception {
         Guests b = new Guests(cluster, "b", "home");
         MemorySegment word = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
-        PagedRam dead = join(new Guests(cluster, "a", "home"), "a");
+        PagedRam dead = join(new Guests(cluster, "unkept", "home"), "unkept");
         try (PagedRam ram = join(b, "b")) {
             ram.store(0, 1, word);
             ram.store(1, 1, word);
             assertEquals(1, dead.load(0, word));
             dead.store(1, 2, word);
-            String before = cluster.incarnation("a");
-            cluster.process("a").process().kill();
-            cluster.startAgent("a", Map.of("pool.exported", "2MiB"));
-            cluster.awaitActive("a", before);
+            killAgent("unkept", UNKEPT);
             await("the space is torn", Deadlines.LONG)
                     .until(() ->
                             cluster.client().space(SPACE).orElseThrow().torn().isPresent());

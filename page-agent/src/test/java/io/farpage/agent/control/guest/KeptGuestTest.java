@@ -11,6 +11,7 @@ import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.KeptTable;
+import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -91,6 +92,11 @@ class KeptGuestTest {
     }
 
     private static GuestRecord record(int pid, Optional<GuestRecord.Sealed> sealed, List<Slice> slices) {
+        return record(pid, sealed, Optional.empty(), slices);
+    }
+
+    private static GuestRecord record(
+            int pid, Optional<GuestRecord.Sealed> sealed, Optional<AttachMode> mode, List<Slice> slices) {
         return new GuestRecord(
                 "a",
                 new Incarnation(3),
@@ -108,7 +114,7 @@ class KeptGuestTest {
                 sealed,
                 Optional.empty(),
                 Optional.empty(),
-                Optional.empty());
+                mode);
     }
 
     private static Userfaultfd userfaultfd() {
@@ -172,6 +178,46 @@ class KeptGuestTest {
         guest.limit(PAGES + 1);
         assertEquals(new Incarnation(4), open().record().incarnation());
         assertEquals(PAGES + 1, open().record().localPages());
+    }
+
+    /** The file of a guest of a coherent space. */
+    private KeptGuest member(List<Slice> slices) throws KeptGuestException {
+        GuestRecord plain = open().record();
+        return KeptGuest.create(
+                agent,
+                record(plain.pid(), Optional.empty(), Optional.of(AttachMode.MEMBER), slices),
+                (int) ProcessFd.open(plain.pid()).value(),
+                Memory::mlock);
+    }
+
+    @Test
+    void shouldKeepThePagesOfAMember() throws Exception {
+        KeptGuest guest = member(open().record().slices());
+        int memory = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
+        try (MemoryFile pages = MemoryFile.adopt(memory).from(0)) {
+            assertEquals(Optional.empty(), guest.member().orElseThrow().adopt(pages));
+        }
+        replace(KeptGuest.FILE, guest.file());
+        assertEquals(AttachMode.MEMBER, open().record().attached());
+        assertTrue(open().member().isPresent());
+    }
+
+    @Test
+    void shouldKeepAPageTableOfAGuestThatIsNoMember() throws Exception {
+        assertEquals(AttachMode.EXCLUSIVE, open().record().attached());
+        assertTrue(open().member().isEmpty());
+    }
+
+    @Test
+    void shouldRefuseAMemberWithSeveralSlices() throws Exception {
+        Slice whole = open().record().slices().getFirst();
+        Slice half = new Slice(0, 0, PAGES / 2, List.of());
+        Slice other = new Slice((long) PAGES / 2 * PAGE, PAGES / 2, PAGES / 2, List.of());
+        GuestRecord plain = record(1, Optional.empty(), Optional.of(AttachMode.MEMBER), List.of(half, other));
+        assertEquals("a member with 2 slices of pages of 4096 bytes", plain.fault().orElseThrow());
+        assertEquals(
+                Optional.empty(),
+                record(1, Optional.empty(), Optional.of(AttachMode.MEMBER), List.of(whole)).fault());
     }
 
     private static SpaceExtents space(int extents) {

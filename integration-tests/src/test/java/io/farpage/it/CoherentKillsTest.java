@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -68,12 +69,7 @@ class CoherentKillsTest {
     void start() {
         cluster = Cluster.startProcess();
         for (String node : List.of("home", "a", "b")) {
-            KeeperProcess keeper = KeeperProcess.start(node, directory.resolve(node + ".keeper"));
-            keepers.add(keeper);
-            Map<String, String> own = new HashMap<>(Map.of("pool.exported", "4MiB"));
-            own.putAll(keeper.settings());
-            settings.put(node, own);
-            cluster.launchAgent(node, own);
+            launchKept(node, Map.of("pool.exported", "4MiB"));
         }
         cluster.launchAgent("unkept", UNKEPT);
         cluster.awaitAllLinks();
@@ -85,6 +81,16 @@ class CoherentKillsTest {
                         "{\"name\": \"%s\", \"sizeBytes\": %d, \"coherent\": true, \"homes\": [\"home\"]}"
                                 .formatted(SPACE, PAGES * 4096))
                 .expect(201);
+    }
+
+    /** Starts an agent with a keeper of its own. */
+    private AgentProcess launchKept(String node, Map<String, String> own) {
+        KeeperProcess keeper = KeeperProcess.start(node, directory.resolve(node + ".keeper"));
+        keepers.add(keeper);
+        Map<String, String> all = new HashMap<>(own);
+        all.putAll(keeper.settings());
+        settings.put(node, all);
+        return cluster.launchAgent(node, all);
     }
 
     @AfterEach
@@ -244,6 +250,36 @@ class CoherentKillsTest {
     @Tag("soak")
     void shouldShowNoOldValueUnderManyFailures() throws Exception {
         run(MANY_FAILURES);
+    }
+
+    @Test
+    void shouldShowNoOldValueWhenAgentHandsOver() throws Exception {
+        Map<String, String> own = Map.of("pool.exported", "4MiB", "keeper.standby", "true");
+        AgentProcess holder = launchKept("holder", own);
+        cluster.awaitAllLinks();
+        try (PagedRam one = join(new Guests(cluster, "holder", "home"), "holder");
+                PagedRam other = join(new Guests(cluster, "b", "home"), "b")) {
+            touch(one);
+            touch(other);
+            awaitProgress();
+            AgentProcess standby = cluster.launchAgent("holder", Objects.requireNonNull(settings.get("holder")));
+            await("the standby is warm", Deadlines.LONG)
+                    .until(() -> standby.process().err().contains("warm: this process takes over"));
+            assertEquals(
+                    202,
+                    holder.rest()
+                            .send("POST", "/api/v1/handover", "application/json", new byte[0])
+                            .status());
+            assertEquals(0, holder.process().awaitEnd());
+            standby.awaitListening();
+            await("the standby adopts the guest", Deadlines.LONG)
+                    .until(() -> standby.process().err().contains("adopted, "));
+            awaitProgress();
+            joinThreads();
+        }
+        assertEquals(
+                Optional.empty(), cluster.client().space(SPACE).orElseThrow().torn());
+        System.out.println(check() + " loads and stores under a handover");
     }
 
     @Test

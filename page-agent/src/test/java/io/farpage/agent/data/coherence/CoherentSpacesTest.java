@@ -106,7 +106,10 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
                         process,
                         process,
                         List.of(new GuestRegion(SimulatedProcess.BASE, PAGES * 4096L, 0)),
-                        Pins.NONE),
+                        Pins.NONE,
+                        new KeptMember(
+                                Arena.ofAuto().allocate(PAGES, 8),
+                                Arena.ofAuto().allocate(KeptMember.MESSAGES_BYTES, 8))),
                 () -> map,
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, Duration.ofSeconds(1)),
                 ends::add);

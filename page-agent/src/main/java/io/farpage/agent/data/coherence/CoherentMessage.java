@@ -93,8 +93,9 @@ final class CoherentMessage {
         return message.byteSize() >= PAGE_MESSAGE_BYTES;
     }
 
-    static long payloadAddress(MemorySegment message) {
-        return message.address() + HEADER_BYTES;
+    /** The bytes of a page in a message that has them. */
+    static MemorySegment payload(MemorySegment message) {
+        return message.asSlice(HEADER_BYTES, PAGE_BYTES);
     }
 
     /** What a SYNC says of a page, counted from the first that it describes. */

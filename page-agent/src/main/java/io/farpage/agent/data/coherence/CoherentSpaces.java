@@ -1,6 +1,6 @@
 package io.farpage.agent.data.coherence;
 
-import io.farpage.agent.data.coherence.Directory.Extent;
+import io.farpage.agent.data.coherence.DirectoryExtents.Extent;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.pager.page.PagerOptions;

@@ -33,23 +33,8 @@ final class Directory {
     /** How many pages a status names. */
     private static final int MOST_BOUNCING = 8;
 
-    /**
-     * A part of the space.
-     *
-     * @param firstPage in the space
-     * @param frames of its pages
-     */
-    record Extent(long firstPage, MemorySegment frames) {
-        int pages() {
-            return (int) (frames.byteSize() / CoherentMessage.PAGE_BYTES);
-        }
-    }
-
     private final long space;
-    private final Extent[] extents;
-    /** Index of the first page of each extent. */
-    private final int[] bases;
-
+    private final DirectoryExtents extents;
     private final DirectoryPages pages;
     private final RequestQueue queue = new RequestQueue();
     private final @Nullable Session[] sessions = new Session[DirectoryPages.MAX_MEMBERS];
@@ -101,7 +86,11 @@ final class Directory {
             }
             int index = index(page);
             MemorySegment.copy(
-                    frames(index), frameOffset(index), to, CoherentMessage.HEADER_BYTES, CoherentMessage.PAGE_BYTES);
+                    extents.frames(index),
+                    extents.offset(index),
+                    to,
+                    CoherentMessage.HEADER_BYTES,
+                    CoherentMessage.PAGE_BYTES);
             return CoherentMessage.PAGE_MESSAGE_BYTES;
         }
     }
@@ -112,18 +101,12 @@ final class Directory {
      * @param torn whether a member has ended without sending its pages home
      * @throws PageTableException if the host has no memory for it
      */
-    Directory(long space, List<Extent> extents, boolean torn) {
+    Directory(long space, List<DirectoryExtents.Extent> extents, boolean torn) {
         this.space = space;
         this.torn = torn;
         doubtful = torn;
-        this.extents = extents.toArray(Extent[]::new);
-        bases = new int[this.extents.length];
-        int count = 0;
-        for (int i = 0; i < bases.length; i++) {
-            bases[i] = count;
-            count = Math.addExact(count, this.extents[i].pages());
-        }
-        pages = new DirectoryPages(count);
+        this.extents = new DirectoryExtents(extents);
+        pages = new DirectoryPages(this.extents.pages());
     }
 
     long space() {
@@ -138,7 +121,7 @@ final class Directory {
     /** Whether a member has, or was granted, a page for itself. */
     boolean isOwner(MemberId member, long page) {
         int index = index(page);
-        return index != ELSEWHERE
+        return index != DirectoryExtents.ELSEWHERE
                 && pages.isExclusive(index)
                 && session(pages.owner(index)).id.equals(member);
     }
@@ -161,38 +144,12 @@ final class Directory {
         return session == null ? "a former member" : session.id.node();
     }
 
-    private static final int ELSEWHERE = -1;
-
-    /** Index of a page of the space; {@link #ELSEWHERE} if it is in none of the extents. */
     private int index(long page) {
-        for (int i = extents.length - 1; i >= 0; i--) {
-            long offset = page - extents[i].firstPage();
-            if (offset >= 0) {
-                return offset < extents[i].pages() ? bases[i] + (int) offset : ELSEWHERE;
-            }
-        }
-        return ELSEWHERE;
-    }
-
-    private int extentOf(int index) {
-        int extent = bases.length - 1;
-        while (bases[extent] > index) {
-            extent--;
-        }
-        return extent;
+        return extents.index(page);
     }
 
     private long page(int index) {
-        int extent = extentOf(index);
-        return extents[extent].firstPage() + index - bases[extent];
-    }
-
-    private MemorySegment frames(int index) {
-        return extents[extentOf(index)].frames();
-    }
-
-    private long frameOffset(int index) {
-        return (long) (index - bases[extentOf(index)]) * CoherentMessage.PAGE_BYTES;
+        return extents.page(index);
     }
 
     /**
@@ -380,7 +337,7 @@ final class Directory {
             return "before the member has said which pages it has";
         }
         int index = index(CoherentMessage.page(message));
-        if (index == ELSEWHERE) {
+        if (index == DirectoryExtents.ELSEWHERE) {
             return "this node is not its home";
         }
         return switch (kind) {
@@ -551,8 +508,8 @@ final class Directory {
             MemorySegment.copy(
                     message,
                     CoherentMessage.HEADER_BYTES,
-                    frames(index),
-                    frameOffset(index),
+                    extents.frames(index),
+                    extents.offset(index),
                     CoherentMessage.PAGE_BYTES);
         }
         pages.share(index);
@@ -629,7 +586,7 @@ final class Directory {
             int what = CoherentMessage.held(message, i);
             if (what != CoherentMessage.ABSENT) {
                 int index = index(first + i);
-                if (index == ELSEWHERE) {
+                if (index == DirectoryExtents.ELSEWHERE) {
                     return "this node is not the home of page %d".formatted(first + i);
                 }
                 held.set(JAVA_BYTE, index, (byte) what);

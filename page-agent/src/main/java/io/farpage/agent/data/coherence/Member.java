@@ -27,7 +27,6 @@ import io.farpage.agent.data.pager.page.PagerOptions;
 import io.farpage.agent.data.shard.MessageChannel;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -63,7 +62,6 @@ final class Member implements CoherentMember {
     }
 
     private final MemberGuest guest;
-    private final Supplier<SpaceMap> maps;
     private final Node node;
     private final MemberMemory memory;
     private final MemberEvents events;
@@ -77,15 +75,11 @@ final class Member implements CoherentMember {
     /** Pages in a state of being requested that are not requested yet on the present channel to their home. */
     private final FaultQueue unrequested = new FaultQueue();
 
-    private final List<Port> ports = new ArrayList<>();
+    private final MemberHomes homes;
     private final PagerCounters counters = new PagerCounters();
     private final LongSupplier clock;
     private final Duration flushDeadline;
     private final Consumer<PagerEnd> ended;
-
-    private @Nullable SpaceMap map;
-    private CoherentExtent[] extents = {};
-    private Port[] homes = {};
 
     private volatile long peakResident;
     /** Why every access gets SIGBUS; null while the memory is coherent. */
@@ -114,7 +108,6 @@ final class Member implements CoherentMember {
             Node node,
             Consumer<PagerEnd> ended) {
         this.guest = guest;
-        this.maps = maps;
         this.clock = clock;
         this.node = node;
         flushDeadline = options.flushDeadline();
@@ -123,6 +116,7 @@ final class Member implements CoherentMember {
                 guest.uffd(), guest.file(), new GuestLayout(guest.regions(), GuestLayout.BASE_PAGE), guest.kept());
         events = new MemberEvents(memory, guest.kept().messages());
         pages = guest.kept().pages();
+        homes = new MemberHomes(guest, maps, node, new MemberWriter(guest, pages, memory));
         evictions = new Evictions(pages, options.localPages(), this::evict);
     }
 
@@ -133,24 +127,14 @@ final class Member implements CoherentMember {
 
     /** Learns where the directories are, if that has changed. */
     private void follow() {
-        SpaceMap now = maps.get();
-        if (now == map) {
+        if (!homes.follow()) {
             return;
         }
-        map = now;
-        List<CoherentExtent> list = new ArrayList<>();
-        for (int i = 0; i < now.extents(); i++) {
-            int count = (int) (now.endPage(i) - now.firstPage(i));
-            list.add(new CoherentExtent(now.firstPage(i), count, now.node(i), now.isLost(i)));
-        }
-        extents = list.toArray(CoherentExtent[]::new);
-        homes = list.stream().map(extent -> port(extent.home())).toArray(Port[]::new);
-        node.channels().forEach(this::onOpened);
         if (isCutOff()) {
             fail("the space was deleted, or another node has taken it over");
             return;
         }
-        for (CoherentExtent extent : list) {
+        for (CoherentExtent extent : homes.extents()) {
             if (extent.lost()) {
                 loseRequested((int) extent.firstPage(), extent.pages());
             }
@@ -162,7 +146,7 @@ final class Member implements CoherentMember {
         for (int page = first; page < first + count; page++) {
             int state = pages.state(page);
             if (isRequested(state) && !pages.has(page, PARKED)) {
-                Port port = home(page);
+                Port port = homes.of(page);
                 if (port.isRequested(page)) {
                     port.answered(page);
                 }
@@ -171,95 +155,13 @@ final class Member implements CoherentMember {
         }
     }
 
-    private Port port(String home) {
-        for (Port port : ports) {
-            if (port.home().equals(home)) {
-                return port;
-            }
-        }
-        Port added = new Port(home, this::write);
-        ports.add(added);
-        return added;
-    }
-
-    private int extentOf(long page) {
-        for (int i = 0; i < extents.length; i++) {
-            if (page >= extents[i].firstPage() && page - extents[i].firstPage() < extents[i].pages()) {
-                return i;
-            }
-        }
-        throw new IllegalStateException("space %s: no extent has page %d".formatted(guest.name(), page));
-    }
-
-    private Port home(int page) {
-        return homes[extentOf(page)];
-    }
-
-    private int write(MemorySegment to, MessageKind kind, int flags, long page) {
-        CoherentMessage.write(to, kind, flags, guest.space(), guest.id().attachment(), page);
-        if (kind == MessageKind.PUT) {
-            return put(to, (int) page);
-        }
-        if (kind == MessageKind.SYNC) {
-            payload(to).fill((byte) 0);
-            CoherentExtent extent = extents[extentOf(page)];
-            long end = Math.min(page + CoherentMessage.SYNC_PAGES, extent.firstPage() + extent.pages());
-            for (long each = page; each < end; each++) {
-                CoherentMessage.hold(to, (int) (each - page), held((int) each));
-            }
-            return CoherentMessage.PAGE_MESSAGE_BYTES;
-        }
-        return CoherentMessage.HEADER_BYTES;
-    }
-
-    private int put(MemorySegment to, int page) {
-        if (pages.has(page, PARKED)) {
-            CoherentMessage.write(
-                    to,
-                    MessageKind.PUT,
-                    CoherentMessage.UNCHANGED,
-                    guest.space(),
-                    guest.id().attachment(),
-                    page);
-            return CoherentMessage.HEADER_BYTES;
-        }
-        memory.read(page, payload(to));
-        return CoherentMessage.PAGE_MESSAGE_BYTES;
-    }
-
-    private static MemorySegment payload(MemorySegment message) {
-        return message.asSlice(CoherentMessage.HEADER_BYTES, CoherentMessage.PAGE_BYTES);
-    }
-
-    /** What a SYNC says of a page. What was granted counts, whether it is installed or not. */
-    private int held(int page) {
-        boolean isParked = pages.has(page, PARKED);
-        return switch (pages.state(page)) {
-            case READING -> isParked ? CoherentMessage.SHARED : CoherentMessage.ABSENT;
-            case WRITING -> isParked ? CoherentMessage.MODIFIED : CoherentMessage.ABSENT;
-            case UPGRADING -> isParked ? CoherentMessage.MODIFIED : CoherentMessage.SHARED;
-            case SHARED -> CoherentMessage.SHARED;
-            case MODIFIED -> CoherentMessage.MODIFIED;
-            case SENDING -> CoherentMessage.SENDING;
-            default -> CoherentMessage.ABSENT;
-        };
-    }
-
     /** A channel to a peer is there. */
     void onOpened(MessageChannel channel) {
-        for (Port port : ports) {
-            if (port.home().equals(channel.peer()) && !port.isOn(channel)) {
-                port.open(channel);
-            }
-        }
+        homes.onOpened(channel);
     }
 
     void onClosed(MessageChannel channel) {
-        for (Port port : ports) {
-            if (port.isOn(channel)) {
-                port.close();
-            }
-        }
+        homes.onClosed(channel);
     }
 
     /** Handles a message of a directory to this space. */
@@ -271,15 +173,10 @@ final class Member implements CoherentMember {
                 || kind == null) {
             return;
         }
-        for (Port port : ports) {
-            if (port.isOn(channel)) {
-                String wrong = handle(port, kind, message);
-                if (wrong != null) {
-                    fail("node %s says %s of page %d: %s"
-                            .formatted(port.home(), kind, CoherentMessage.page(message), wrong));
-                }
-                return;
-            }
+        Port port = homes.on(channel);
+        String wrong = port == null ? null : handle(port, kind, message);
+        if (port != null && wrong != null) {
+            fail("node %s says %s of page %d: %s".formatted(port.home(), kind, CoherentMessage.page(message), wrong));
         }
     }
 
@@ -293,7 +190,7 @@ final class Member implements CoherentMember {
             return CoherentMessage.text(message);
         }
         long at = CoherentMessage.page(message);
-        if (at < 0 || at >= pages.size() || home((int) at) != port || !port.isSynced()) {
+        if (at < 0 || at >= pages.size() || !homes.of((int) at).equals(port) || !port.isSynced()) {
             return "it is not the home of the page, or was not told yet which pages this member has";
         }
         int page = (int) at;
@@ -314,19 +211,16 @@ final class Member implements CoherentMember {
         }
         port.beginSync();
         port.outbox().add(MessageKind.SYNC_BEGIN, 0);
-        for (int i = 0; i < extents.length; i++) {
-            if (homes[i] == port) {
-                long end = extents[i].firstPage() + extents[i].pages();
-                for (long first = extents[i].firstPage(); first < end; first += CoherentMessage.SYNC_PAGES) {
-                    port.outbox().add(MessageKind.SYNC, first);
-                }
+        List<CoherentExtent> extents = homes.extentsOf(port);
+        for (CoherentExtent extent : extents) {
+            long end = extent.firstPage() + extent.pages();
+            for (long first = extent.firstPage(); first < end; first += CoherentMessage.SYNC_PAGES) {
+                port.outbox().add(MessageKind.SYNC, first);
             }
         }
         port.outbox().add(MessageKind.SYNC_END, 0);
-        for (int i = 0; i < extents.length; i++) {
-            if (homes[i] == port) {
-                repeat(port, (int) extents[i].firstPage(), extents[i].pages());
-            }
+        for (CoherentExtent extent : extents) {
+            repeat(port, (int) extent.firstPage(), extent.pages());
         }
     }
 
@@ -371,7 +265,7 @@ final class Member implements CoherentMember {
             long seenAt = unrequested.seenAt();
             boolean isWrite = unrequested.isWrite();
             unrequested.remove();
-            Port port = home(page);
+            Port port = homes.of(page);
             if (pages.has(page, PARKED) || port.isRequested(page)) {
                 continue;
             }
@@ -401,7 +295,7 @@ final class Member implements CoherentMember {
         }
         long seenAt = port.answered(page);
         long arrivedAt = clock.getAsLong();
-        MemorySegment bytes = hasBytes ? payload(message) : MemorySegment.NULL;
+        MemorySegment bytes = hasBytes ? CoherentMessage.payload(message) : MemorySegment.NULL;
         if (flushing || !install(page, bytes)) {
             pages.set(page, PARKED);
             parked.add(page, bytes);
@@ -517,7 +411,7 @@ final class Member implements CoherentMember {
         }
         pages.setState(page, SENDING);
         counters.writtenBack().add(1);
-        home(page).put(page);
+        homes.of(page).put(page);
         return true;
     }
 
@@ -617,11 +511,10 @@ final class Member implements CoherentMember {
 
     /** Requests a page for a thread; false if that has to be repeated. */
     private boolean request(int page, boolean isWrite, long seenAt) {
-        int extent = extentOf(page);
-        Port port = homes[extent];
+        Port port = homes.of(page);
         switch (pages.state(page)) {
             case INVALID -> {
-                if (extents[extent].lost()) {
+                if (homes.isLost(page)) {
                     lose(page);
                     return true;
                 }
@@ -636,7 +529,7 @@ final class Member implements CoherentMember {
                     memory.wake(page);
                     return true;
                 }
-                if (extents[extent].lost()) {
+                if (homes.isLost(page)) {
                     lose(page);
                     return true;
                 }
@@ -661,7 +554,7 @@ final class Member implements CoherentMember {
             discard(page);
             return true;
         }
-        if (pages.state(page) != MODIFIED || !home(page).mayEvict() || !sendBack(page)) {
+        if (pages.state(page) != MODIFIED || !homes.of(page).mayEvict() || !sendBack(page)) {
             return false;
         }
         pages.set(page, VICTIM);
@@ -670,19 +563,19 @@ final class Member implements CoherentMember {
 
     @Override
     public int doUrgentWork() {
-        return done ? send() : serve();
+        return done ? homes.send() : serve();
     }
 
     @Override
     public int doWork() {
         if (done) {
-            return send();
+            return homes.send();
         }
         int work = serve();
         if (broken == null) {
             work += evictions.doWork(waiting.size());
         }
-        return work + end() + send();
+        return work + end() + homes.send();
     }
 
     /** Takes up what the agent before has left. */
@@ -715,7 +608,7 @@ final class Member implements CoherentMember {
         if (broken == null) {
             work += installParked() + serveDeferred() + serveUnrequested() + serveWaiting();
         }
-        return work + send();
+        return work + homes.send();
     }
 
     private int poison() {
@@ -769,7 +662,7 @@ final class Member implements CoherentMember {
             return false;
         }
         if (pages.has(page, INVALIDATED)) {
-            invalidate(home(page), page);
+            invalidate(homes.of(page), page);
         }
         pages.clear(page, INVALIDATED | RECALLED);
         return true;
@@ -789,14 +682,6 @@ final class Member implements CoherentMember {
             }
         }
         return work;
-    }
-
-    private int send() {
-        int sent = 0;
-        for (Port port : ports) {
-            sent += port.send();
-        }
-        return sent;
     }
 
     /** Ends the membership: what the process has can no longer be coherent. */
@@ -832,7 +717,7 @@ final class Member implements CoherentMember {
         }
         parked.clear();
         deferred.clear();
-        ports.forEach(Port::close);
+        homes.close();
     }
 
     /** Goes on with the end, if the process has ended. Returns the amount of work. */
@@ -873,7 +758,7 @@ final class Member implements CoherentMember {
         for (int i = 0; i < FLUSH_SWEEP && pages.count(MODIFIED) > 0; i++) {
             int page = flushHand;
             flushHand = flushHand + 1 == pages.size() ? 0 : flushHand + 1;
-            if (pages.state(page) == MODIFIED && home(page).mayEvict() && sendBack(page)) {
+            if (pages.state(page) == MODIFIED && homes.of(page).mayEvict() && sendBack(page)) {
                 work++;
             }
         }
@@ -895,7 +780,7 @@ final class Member implements CoherentMember {
                 // It stays parked: the file does not have its bytes, and the home has them.
                 pages.set(page, VICTIM);
                 pages.setState(page, SENDING);
-                home(page).put(page);
+                homes.of(page).put(page);
             }
         }
     }
@@ -908,8 +793,8 @@ final class Member implements CoherentMember {
     private void finish(PagerEnd how) {
         if (how.saved()) {
             guest.kept().markLeft();
-            ports.forEach(Port::leave);
-            send();
+            homes.leave();
+            homes.send();
         }
         done = true;
         ended.accept(how);
@@ -917,12 +802,7 @@ final class Member implements CoherentMember {
 
     @Override
     public boolean isCutOff() {
-        for (CoherentExtent extent : extents) {
-            if (!extent.lost()) {
-                return false;
-            }
-        }
-        return true;
+        return homes.areLost();
     }
 
     @Override

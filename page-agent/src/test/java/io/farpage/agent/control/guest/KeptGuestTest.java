@@ -214,10 +214,12 @@ class KeptGuestTest {
         Slice half = new Slice(0, 0, PAGES / 2, List.of());
         Slice other = new Slice((long) PAGES / 2 * PAGE, PAGES / 2, PAGES / 2, List.of());
         GuestRecord plain = record(1, Optional.empty(), Optional.of(AttachMode.MEMBER), List.of(half, other));
-        assertEquals("a member with 2 slices of pages of 4096 bytes", plain.fault().orElseThrow());
+        assertEquals(
+                "a member with 2 slices of pages of 4096 bytes", plain.fault().orElseThrow());
         assertEquals(
                 Optional.empty(),
-                record(1, Optional.empty(), Optional.of(AttachMode.MEMBER), List.of(whole)).fault());
+                record(1, Optional.empty(), Optional.of(AttachMode.MEMBER), List.of(whole))
+                        .fault());
     }
 
     private static SpaceExtents space(int extents) {

@@ -54,27 +54,27 @@ class CoherenceModelTest {
 
     @Test
     void shouldBeCoherentWhenNothingFails() {
-        assertTrue(run(false, false, false, false, false) > 10 * WORLDS);
+        assertTrue(run(false, false, false, false, false) > WORLDS);
     }
 
     @Test
     void shouldBeCoherentWhenChannelsBreak() {
-        assertTrue(run(true, false, false, false, false) > 10 * WORLDS);
+        assertTrue(run(true, false, false, false, false) > WORLDS);
     }
 
     @Test
     void shouldBeCoherentWhenAgentsOfHomesAreKilled() {
-        assertTrue(run(true, true, false, false, false) > 10 * WORLDS);
+        assertTrue(run(true, true, false, false, false) > WORLDS);
     }
 
     @Test
     void shouldBeCoherentWhenProcessesEnd() {
-        assertTrue(run(true, true, true, false, false) > 10 * WORLDS);
+        assertTrue(run(true, true, true, false, false) > WORLDS);
     }
 
     @Test
     void shouldLosePagesLoudlyWhenMembersAreKilled() {
-        assertTrue(run(true, false, true, true, false) > 10 * WORLDS);
+        assertTrue(run(true, false, true, true, false) > WORLDS);
     }
 
     @Test
@@ -84,17 +84,17 @@ class CoherenceModelTest {
 
     @Test
     void shouldLoseNoPageWhenAgentsOfMembersAreKilled() {
-        assertTrue(run(false, false, false, false, true) > 10 * WORLDS);
+        assertTrue(run(false, false, false, false, true) > WORLDS);
     }
 
     @Test
     void shouldSavePagesWhenProcessEndsBeforeItIsAdopted() {
-        assertTrue(run(true, false, true, false, true) > 10 * WORLDS);
+        assertTrue(run(true, false, true, false, true) > WORLDS);
     }
 
     @Test
     void shouldBeCoherentWhenAgentsOfHomesAndMembersAreKilled() {
-        assertTrue(run(true, true, true, false, true) > 10 * WORLDS);
+        assertTrue(run(true, true, true, false, true) > WORLDS);
     }
 
     @Test

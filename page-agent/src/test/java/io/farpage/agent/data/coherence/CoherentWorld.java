@@ -3,7 +3,7 @@ package io.farpage.agent.data.coherence;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.agent.data.coherence.Directory.Extent;
+import io.farpage.agent.data.coherence.DirectoryExtents.Extent;
 import io.farpage.agent.data.coherence.SimulatedProcess.Worker;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.home.SpaceMap;

@@ -195,9 +195,9 @@ public final class KeptMember {
                 return MemberPages.SHARED;
             }
             case MemberPages.INVALID, MemberPages.WRITING, MemberPages.LOST -> {
-                fault = Optional.of(
-                        "page %d is in its memory file although it was not installed: another mapping of the file was written to"
-                                .formatted(page));
+                fault = Optional.of("page %d is in its memory file although it was not installed: another mapping of"
+                                .formatted(page)
+                        + " the file was written to");
                 return state;
             }
             default -> {

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.coherence;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -34,7 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** A member, and a home that the test plays. */
 class MemberTest implements SimulatedProcess.Observer, Member.Node {
     private static final long SPACE = 7;
-    private static final int PAGES = 4;
+    private static final int PAGES = 20;
     private static final MemberId ID = new MemberId("a", 1, 5);
     private static final Duration FLUSH_DEADLINE = Duration.ofSeconds(60);
 
@@ -308,6 +309,37 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
         assertFalse(ends.getFirst().saved());
     }
 
+    private void leaveRequested(int pages) {
+        for (int page = 0; page < pages; page++) {
+            states.set(JAVA_BYTE, page, (byte) MemberPages.READING);
+        }
+        adopt();
+        assertEquals(List.of("JOIN 0"), heard());
+        say(MessageKind.ADMITTED, 0);
+    }
+
+    @Test
+    void shouldRequestFewPagesAtOnceOfThoseThatWereRequested() {
+        leaveRequested(Member.MAX_REQUESTS + 2);
+        assertEquals(3 + Member.MAX_REQUESTS, heard().size());
+        say(MessageKind.DATA_S, 0);
+        assertEquals(List.of("GETS " + Member.MAX_REQUESTS), heard());
+        say(MessageKind.DATA_S, 1);
+        assertEquals(List.of("GETS " + (Member.MAX_REQUESTS + 1)), heard());
+        say(MessageKind.DATA_S, 2);
+        assertEquals(List.of(), heard());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"DATA_S", "LOST"})
+    void shouldEndMembershipWhenPageIsGrantedBeforeItIsRequested(MessageKind kind) {
+        leaveRequested(Member.MAX_REQUESTS + 1);
+        heard();
+        say(kind, Member.MAX_REQUESTS, kind == MessageKind.DATA_S ? SimulatedProcess.PAGE : 0);
+        heard();
+        assertNotNull(member.failure());
+    }
+
     @Test
     void shouldSignalThreadsAgainThatTouchAPageLostBefore() {
         admitted();
@@ -381,7 +413,7 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
         "RECALL, 0, 0",
         "PUT_ACK, 1, 0",
         "LOST, 1, 0",
-        "DATA_S, 4, 4096",
+        "DATA_S, 20, 4096",
         "DATA_S, -1, 4096",
         "GETS, 1, 0",
         "REFUSED, 0, 0",

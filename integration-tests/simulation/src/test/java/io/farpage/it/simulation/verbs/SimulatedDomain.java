@@ -105,7 +105,8 @@ final class SimulatedDomain implements ProtectionDomain {
 
     @Override
     public QueuePair createQueuePair(CompletionQueue sendQueue, CompletionQueue receiveQueue, QpOptions options) {
-        return new SimulatedQueuePair(device, this, (SimulatedCompletions) sendQueue, options);
+        return new SimulatedQueuePair(
+                device, this, (SimulatedCompletions) sendQueue, (SimulatedCompletions) receiveQueue, options);
     }
 
     @Override

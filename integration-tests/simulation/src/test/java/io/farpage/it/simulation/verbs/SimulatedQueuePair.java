@@ -24,11 +24,12 @@ import java.util.Optional;
 
 /**
  * A queue pair. A request travels, is executed at the peer in the order of posting, and its answer travels back. A
- * WRITE that was sent may be executed after its queue pair has failed here, as long as the peer's queue pair is not
- * closed.
+ * WRITE or a SEND that was sent may be executed after its queue pair has failed here, as long as the peer's queue pair
+ * is not closed. Nothing is executed that was posted behind a request that was lost. Agents send no message for which
+ * the peer has no receive, so a SEND that finds none fails the simulation.
  */
 final class SimulatedQueuePair implements QueuePair {
-    private static final String NOT_OF_AGENTS = "agents post READs and WRITEs alone";
+    private static final String NOT_OF_AGENTS = "agents post no requests of several pieces";
 
     /** Addresses are those of pools, which stay mapped until the simulation ends. */
     @SuppressWarnings("restricted") // SAFETY: a request is executed after its key, and with it its range, was checked.
@@ -43,10 +44,13 @@ final class SimulatedQueuePair implements QueuePair {
     private final SimulatedDevice device;
     private final SimulatedDomain domain;
     private final SimulatedCompletions completions;
+    private final SimulatedCompletions received;
     private final QpOptions options;
     private final int qpn;
     private final List<Request> prepared = new ArrayList<>();
     private final Deque<Request> posted = new ArrayDeque<>();
+    private final List<Receive> preparedReceives = new ArrayList<>();
+    private final Deque<Receive> receives = new ArrayDeque<>();
     private QpState state = QpState.RESET;
     private int psn;
     private int generation;
@@ -55,11 +59,14 @@ final class SimulatedQueuePair implements QueuePair {
     private long lastArrival;
     private long lastAnswer;
     private boolean closed;
+    /** Whether a request was lost, and with it all that is posted behind it. */
     private boolean isCutShort;
+
+    private record Receive(long wrId, long address, int length) {}
 
     private static final class Request {
         private final long wrId;
-        private final boolean write;
+        private final WcOpcode opcode;
         private final long local;
         private final int length;
         private final long address;
@@ -69,22 +76,35 @@ final class SimulatedQueuePair implements QueuePair {
         private boolean answered;
         private WcStatus answer = WcStatus.SUCCESS;
 
-        Request(long wrId, boolean write, long local, int length, long address, int rkey, int flags) {
+        Request(long wrId, WcOpcode opcode, long local, int length, long address, int rkey, int flags) {
             this.wrId = wrId;
-            this.write = write;
+            this.opcode = opcode;
             this.local = local;
             this.length = length;
             this.address = address;
             this.rkey = rkey;
             this.signaled = (flags & SendFlag.SIGNALED) != 0;
         }
+
+        boolean isRead() {
+            return opcode == WcOpcode.RDMA_READ;
+        }
+
+        boolean isWrite() {
+            return opcode == WcOpcode.RDMA_WRITE;
+        }
     }
 
     SimulatedQueuePair(
-            SimulatedDevice device, SimulatedDomain domain, SimulatedCompletions completions, QpOptions options) {
+            SimulatedDevice device,
+            SimulatedDomain domain,
+            SimulatedCompletions completions,
+            SimulatedCompletions received,
+            QpOptions options) {
         this.device = device;
         this.domain = domain;
         this.completions = completions;
+        this.received = received;
         this.options = options;
         qpn = device.add(this);
         psn = device.randomPsn();
@@ -153,35 +173,54 @@ final class SimulatedQueuePair implements QueuePair {
         WcStatus status = first;
         while (!posted.isEmpty()) {
             Request request = posted.remove();
-            completions.add(this, request.wrId, status, opcode(request), 0);
+            completions.add(this, request.wrId, status, request.opcode, 0);
             status = WcStatus.WR_FLUSH_ERR;
         }
+        flushReceives();
     }
 
-    private static WcOpcode opcode(Request request) {
-        return request.write ? WcOpcode.RDMA_WRITE : WcOpcode.RDMA_READ;
+    private void flushReceives() {
+        while (!receives.isEmpty()) {
+            received.add(this, receives.remove().wrId(), WcStatus.WR_FLUSH_ERR, WcOpcode.RECV, 0);
+        }
     }
 
     @Override
     public void modifyToReset() {
         state = QpState.RESET;
-        posted.clear();
-        prepared.clear();
-        completions.drop(this);
+        forget();
+        isCutShort = false;
         remote = Optional.empty();
         secret = Optional.empty();
         generation++;
         psn = device.randomPsn();
     }
 
+    private void forget() {
+        posted.clear();
+        prepared.clear();
+        receives.clear();
+        preparedReceives.clear();
+        completions.drop(this);
+        received.drop(this);
+    }
+
     @Override
     public void prepareRead(long wrId, long local, int length, int lkey, long address, int rkey, int flags) {
-        prepare(new Request(wrId, false, local, length, address, rkey, flags), lkey, AccessFlag.LOCAL_WRITE);
+        prepare(
+                new Request(wrId, WcOpcode.RDMA_READ, local, length, address, rkey, flags),
+                lkey,
+                AccessFlag.LOCAL_WRITE);
     }
 
     @Override
     public void prepareWrite(long wrId, long local, int length, int lkey, long address, int rkey, int flags) {
-        prepare(new Request(wrId, true, local, length, address, rkey, flags), lkey, null);
+        prepare(new Request(wrId, WcOpcode.RDMA_WRITE, local, length, address, rkey, flags), lkey, null);
+    }
+
+    @Override
+    public void prepareSend(long wrId, long local, int length, int lkey, int flags) {
+        prepare(new Request(wrId, WcOpcode.SEND, local, length, 0, 0, flags), lkey, null);
     }
 
     private void prepare(Request request, int lkey, AccessFlag access) {
@@ -189,12 +228,39 @@ final class SimulatedQueuePair implements QueuePair {
             throw new QueueFullException(
                     toString(), "max_send_wr", options.sizes().maxSendWr());
         }
-        if (device.region(lkey)
-                .filter(region -> access == null || region.permits(request.local, request.length, access))
-                .isEmpty()) {
-            throw new IllegalStateException("lkey of " + request.local + " is not registered");
-        }
+        checkLocal(request.local, request.length, lkey, access);
         prepared.add(request);
+    }
+
+    private void checkLocal(long local, int length, int lkey, AccessFlag access) {
+        if (device.region(lkey)
+                .filter(region -> access == null || region.permits(local, length, access))
+                .isEmpty()) {
+            throw new IllegalStateException("lkey of " + local + " is not registered");
+        }
+    }
+
+    @Override
+    public void prepareRecv(long wrId, long local, int length, int lkey) {
+        if (receives.size() + preparedReceives.size() >= options.sizes().maxRecvWr()) {
+            throw new QueueFullException(
+                    toString(), "max_recv_wr", options.sizes().maxRecvWr());
+        }
+        checkLocal(local, length, lkey, AccessFlag.LOCAL_WRITE);
+        preparedReceives.add(new Receive(wrId, local, length));
+    }
+
+    @Override
+    public void postRecv() {
+        if (state == QpState.RESET) {
+            preparedReceives.clear();
+            throw new VerbsException("post_recv on " + this + ": the state is " + state);
+        }
+        receives.addAll(preparedReceives);
+        preparedReceives.clear();
+        if (state == QpState.ERR) {
+            flushReceives();
+        }
     }
 
     @Override
@@ -217,7 +283,7 @@ final class SimulatedQueuePair implements QueuePair {
 
     private void send(Request request) {
         Engine engine = Engine.get();
-        if (request.write) {
+        if (!request.isRead()) {
             request.data = SparseMemory.read(ALL.asSlice(request.local, request.length));
         }
         int sentIn = generation;
@@ -246,7 +312,8 @@ final class SimulatedQueuePair implements QueuePair {
     private void travel(Request request, int sentIn, long arrival) {
         QpEndpoint to = remote.orElseThrow();
         String address = addressOf(to);
-        if (device.fabric().isCut(device.node(), address)) {
+        isCutShort |= device.fabric().isCut(device.node(), address);
+        if (isCutShort) {
             return;
         }
         Optional<SimulatedDevice> peer = device.fabric().find(address);
@@ -307,7 +374,36 @@ final class SimulatedQueuePair implements QueuePair {
             sender.answer(request, sentIn, WcStatus.RETRY_EXC_ERR, own);
             return;
         }
-        AccessFlag needed = request.write ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
+        if (request.opcode == WcOpcode.SEND) {
+            receive(sender, request, sentIn);
+        } else {
+            access(sender, request, sentIn);
+        }
+    }
+
+    /** A SEND goes into the first receive. */
+    private void receive(SimulatedQueuePair sender, Request request, int sentIn) {
+        Receive into = receives.poll();
+        if (into == null || into.length() < request.length) {
+            Engine.get()
+                    .fail("%s sends a message of %d bytes, and %s has %s"
+                            .formatted(
+                                    sender.device.node(),
+                                    request.length,
+                                    this,
+                                    into == null ? "no receive" : "a receive of %d bytes".formatted(into.length())));
+            return;
+        }
+        device.fabric().carried();
+        SparseMemory.write(request.data, ALL.asSlice(into.address(), request.length));
+        received.add(this, into.wrId(), WcStatus.SUCCESS, WcOpcode.RECV, request.length);
+        sender.answer(request, sentIn, WcStatus.SUCCESS, device.node().address());
+    }
+
+    /** A READ or a WRITE, if its key permits it. */
+    private void access(SimulatedQueuePair sender, Request request, int sentIn) {
+        String own = device.node().address();
+        AccessFlag needed = request.isWrite() ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
         Optional<SimulatedDomain.Region> region = device.region(request.rkey)
                 .filter(one -> one.domain() == domain && one.permits(request.address, request.length, needed));
         if (region.isEmpty()) {
@@ -319,7 +415,7 @@ final class SimulatedQueuePair implements QueuePair {
                             "%s refuses a %s of %d bytes by %s: %s"
                                     .formatted(
                                             device.node(),
-                                            request.write ? "WRITE" : "READ",
+                                            request.isWrite() ? "WRITE" : "READ",
                                             request.length,
                                             sender.device.node(),
                                             device.describe(request.rkey)));
@@ -327,8 +423,8 @@ final class SimulatedQueuePair implements QueuePair {
                     .refused(new Fabric.Refusal(
                             device.node(),
                             sender.device.node(),
-                            request.write,
-                            !request.write && device.isForReading(request.rkey),
+                            request.isWrite(),
+                            request.isRead() && device.isForReading(request.rkey),
                             device.describe(request.rkey)));
             state = QpState.ERR;
             fail(WcStatus.WR_FLUSH_ERR);
@@ -336,7 +432,7 @@ final class SimulatedQueuePair implements QueuePair {
             return;
         }
         device.fabric().carried();
-        if (request.write) {
+        if (request.isWrite()) {
             device.fabric().written(device.node(), sender.device.node());
             SparseMemory.write(request.data, ALL.asSlice(request.address, request.length));
         } else {
@@ -372,11 +468,11 @@ final class SimulatedQueuePair implements QueuePair {
                 return;
             }
             posted.remove();
-            if (!request.write) {
+            if (request.isRead()) {
                 SparseMemory.write(request.data, ALL.asSlice(request.local, request.length));
             }
             if (request.signaled) {
-                completions.add(this, request.wrId, WcStatus.SUCCESS, opcode(request), request.length);
+                completions.add(this, request.wrId, WcStatus.SUCCESS, request.opcode, request.length);
             }
         }
     }
@@ -392,9 +488,7 @@ final class SimulatedQueuePair implements QueuePair {
             closed = true;
             state = QpState.RESET;
             generation++;
-            posted.clear();
-            prepared.clear();
-            completions.drop(this);
+            forget();
             device.remove(this);
         }
     }
@@ -405,27 +499,12 @@ final class SimulatedQueuePair implements QueuePair {
     }
 
     @Override
-    public void prepareSend(long wrId, long local, int length, int lkey, int flags) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
     public void appendSge(long local, int length, int lkey) {
         throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 
     @Override
-    public void prepareRecv(long wrId, long local, int length, int lkey) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
     public void appendRecvSge(long local, int length, int lkey) {
-        throw new UnsupportedOperationException(NOT_OF_AGENTS);
-    }
-
-    @Override
-    public void postRecv() {
         throw new UnsupportedOperationException(NOT_OF_AGENTS);
     }
 }

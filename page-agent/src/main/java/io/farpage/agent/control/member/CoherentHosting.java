@@ -35,7 +35,9 @@ final class CoherentHosting {
     private final CoherentHome home;
     private final Incarnation pool;
     private final Consumer<String> wantLink;
-    private List<HostedExtent> told = List.of();
+    /** Empty before the first document was followed. */
+    private Optional<List<HostedExtent>> told = Optional.empty();
+
     private CompletableFuture<Void> applied = CompletableFuture.allOf();
 
     /**
@@ -67,11 +69,10 @@ final class CoherentHosting {
                 .distinct()
                 .forEach(wantLink);
         if (hasFailed()) {
-            log.error(
-                    "{} extents of coherent spaces are not served; trying again", told.size(), applied.exceptionNow());
+            log.error("{} extents of coherent spaces are not served; trying again", now.size(), applied.exceptionNow());
         }
-        if (!now.equals(told) || hasFailed()) {
-            told = now;
+        if (!told.equals(Optional.of(now)) || hasFailed()) {
+            told = Optional.of(now);
             applied = home.host(now);
         }
         return applied;

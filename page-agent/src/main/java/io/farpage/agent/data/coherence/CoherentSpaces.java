@@ -55,6 +55,11 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     private @Nullable Loopback loopback;
 
     private boolean added;
+    /**
+     * Whether the extents that this node serves were applied once. What an earlier process of this node has served is
+     * among those: the members of any other space can have no pages before this process has a directory of it.
+     */
+    private boolean applied;
 
     /** A directory, and what it was made for. */
     private record Hosted(Directory directory, Set<HostedExtent> places) {}
@@ -112,6 +117,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
                 serve(space, extents);
             }
         });
+        applied = true;
     }
 
     private void serve(long space, List<HostedExtent> extents) {
@@ -119,13 +125,14 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         Set<HostedExtent> places =
                 extents.stream().map(HostedExtent::withoutMembers).collect(Collectors.toSet());
         Hosted known = directories.get(space);
-        boolean isFirst = known == null || !known.places().equals(places);
-        Hosted hosted = known != null && !isFirst
+        boolean isOther = known == null || !known.places().equals(places);
+        boolean mayHavePages = isOther && (known != null || !applied);
+        Hosted hosted = known != null && !isOther
                 ? known
-                : new Hosted(new Directory(space, frames(extents), first.torn()), places);
+                : new Hosted(new Directory(space, frames(extents), first.torn() && mayHavePages), places);
         directories.put(space, hosted);
         start();
-        hosted.directory().setMembers(first.members(), first.torn(), isFirst, homeChannels());
+        hosted.directory().setMembers(first.members(), first.torn(), mayHavePages, homeChannels());
     }
 
     private List<Extent> frames(List<HostedExtent> extents) {

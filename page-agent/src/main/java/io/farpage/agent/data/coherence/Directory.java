@@ -98,7 +98,8 @@ final class Directory {
     /**
      * @param space id of the space
      * @param extents by their first pages
-     * @param torn whether a member has ended without sending its pages home
+     * @param torn whether a member has ended without sending its pages home, which it may have had from an earlier
+     *     directory
      * @throws PageTableException if the host has no memory for it
      */
     Directory(long space, List<DirectoryExtents.Extent> extents, boolean torn) {

@@ -226,6 +226,7 @@ final class HostingTest {
                         "read 10",
                         "keep 10",
                         "cut off a",
+                        "host 0",
                         "grant 10",
                         "pull 10",
                         "revoke 4096+8192",

@@ -131,7 +131,7 @@ final class Member implements CoherentMember {
             return;
         }
         if (isCutOff()) {
-            fail("the space was deleted, or another node has taken it over");
+            fail("all homes of the space are lost, the space was deleted, or this node was cut off from it");
             return;
         }
         for (CoherentExtent extent : homes.extents()) {

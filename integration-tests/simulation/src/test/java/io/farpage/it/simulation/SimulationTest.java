@@ -21,6 +21,19 @@ import org.junit.jupiter.api.Test;
 @Tag("portable")
 class SimulationTest {
     private static final Map<String, String> SHORT = Map.of("seconds", "4");
+    private static final Map<String, String> COHERENT = Map.of(
+            "seconds",
+            "4",
+            "features",
+            "coherent,keeper",
+            "faults",
+            "kill,cut",
+            "pace",
+            "30",
+            "threads",
+            "2",
+            "churns",
+            "1");
     private static final String FEATURES = "fragments,rebalance,encrypted,rebuild,keeper,standby,park,thin";
 
     /** {@code -Dfarpage.seed=N} runs another seed. */
@@ -35,6 +48,31 @@ class SimulationTest {
 
         System.out.println(outcome.report());
         assertEquals("", outcome.failure(), outcome.steps());
+    }
+
+    /** Members come and go, agents are killed, and links are cut. */
+    @Test
+    void shouldKeepTheMemoryOfMembersCoherent() {
+        LoggedErrors.install(Level.OFF);
+
+        Simulation.Outcome outcome = Simulation.run(1, COHERENT);
+
+        System.out.println(outcome.report());
+        assertEquals("", outcome.failure(), outcome.steps());
+        assertTrue(outcome.report().contains("member joined"), outcome.report());
+    }
+
+    @Tag("processes")
+    @Test
+    void shouldReplayMembersExactlyInAnotherJvm() throws IOException, InterruptedException {
+        LoggedErrors.install(Level.OFF);
+
+        Simulation.Outcome here = Simulation.run(7, COHERENT);
+        List<String> arguments = new ArrayList<>(List.of("--seed", "7"));
+        COHERENT.forEach((option, value) -> arguments.addAll(List.of("--" + option, value)));
+        String there = lastLineOfANewJvm(arguments.toArray(String[]::new));
+
+        assertTrue(there.endsWith("fingerprint %016x".formatted(here.fingerprint())), () -> here + "\n" + there);
     }
 
     /** Its addresses make no difference. */

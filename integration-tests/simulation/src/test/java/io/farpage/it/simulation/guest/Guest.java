@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
-import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
 /**
@@ -141,15 +140,8 @@ public final class Guest {
         host = on;
         process = vmm;
         kernel = new GuestKernel(shape);
-        StringJoiner json = new StringJoiner(",", "[", "]");
-        for (int i = 0; i < shape.slices(); i++) {
-            long offset = kernel.firstOf(i) * (long) shape.pageBytes();
-            long size = (kernel.firstOf(i + 1) - kernel.firstOf(i)) * (long) shape.pageBytes();
-            json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
-                    .formatted(GuestKernel.BASE + offset, size, offset, shape.pageBytes(), i));
-        }
         handoff = Handoffs.send(
-                socket, new Handoffs.Message(space, json.toString(), kernel.descriptors(), 100_000 + number));
+                socket, new Handoffs.Message(space, kernel.layout(), kernel.descriptors(), 100_000 + number));
         return handoff.isPresent();
     }
 

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.StringJoiner;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 
@@ -279,6 +280,18 @@ public final class GuestKernel implements PagedFile {
         return all;
     }
 
+    /** The layout of the memory as a VMM sends it with its descriptors. */
+    String layout() {
+        StringJoiner json = new StringJoiner(",", "[", "]");
+        for (int i = 0; i < slices.size(); i++) {
+            long offset = firstOf(i) * (long) pageBytes;
+            long size = (firstOf(i + 1) - firstOf(i)) * (long) pageBytes;
+            json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
+                    .formatted(BASE + offset, size, offset, pageBytes, i));
+        }
+        return json.toString();
+    }
+
     /** The first page of a slice. */
     int firstOf(int slice) {
         return slice == slices.size() ? pages : slices.get(slice).first;
@@ -321,6 +334,16 @@ public final class GuestKernel implements PagedFile {
             count += one ? 1 : 0;
         }
         return count;
+    }
+
+    /** Whether a page is resident. */
+    boolean has(int page) {
+        return cached[page];
+    }
+
+    /** Whether threads may store to a page without a fault. */
+    boolean isWritable(int page) {
+        return cached[page] && !isProtected[page];
     }
 
     // ---- the guest's side

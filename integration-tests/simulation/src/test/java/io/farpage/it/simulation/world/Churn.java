@@ -1,6 +1,5 @@
 package io.farpage.it.simulation.world;
 
-import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.guest.MemoryShape;
@@ -101,15 +100,7 @@ final class Churn {
     }
 
     private void delete(String space) {
-        scenario.await(space + " is deleted", 60, () -> {
-            try {
-                scenario.operator().client().deleteSpace(space);
-                return true;
-            } catch (CoordinatorException e) {
-                return e.getMessage().contains("404");
-            }
-        });
-        scenario.verdicts().deleted();
+        scenario.delete(space);
     }
 
     private void run(Guest guest) throws Exception {

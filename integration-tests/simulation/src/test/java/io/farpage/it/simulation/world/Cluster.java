@@ -62,6 +62,7 @@ final class Cluster {
     private boolean servesOlder;
 
     private int starts;
+    private Consumer<Host> onHandsOver = _ -> {};
     private Consumer<Host> onHandedOver = _ -> {};
 
     /** A host with an agent, its keeper and its standbys. */
@@ -101,6 +102,11 @@ final class Cluster {
         private int processes() {
             boolean hasAgent = runs() && process.name().equals(id);
             return standbys().size() + (hasAgent ? 1 : 0);
+        }
+
+        /** The process that keeps its pool; empty if none does. */
+        Optional<Node> keeper() {
+            return keeper;
         }
 
         /** Whether its keeper runs. */
@@ -352,7 +358,7 @@ final class Cluster {
         settings.put("audit.file", "off");
         boolean isLarge = variant.has(Variant.LARGE);
         settings.put("pool.exported", isLarge ? "1536MiB" : "8MiB");
-        settings.put("pool.staging", isLarge ? "64MiB" : "2MiB");
+        settings.put("pool.staging", isLarge ? "64MiB" : variant.has(Variant.COHERENT) ? "8MiB" : "2MiB");
         settings.put("guest.victim_cache", "1MiB");
         settings.put("pool.hugepages", "off");
         settings.put("pool.lock", "prefer");
@@ -420,9 +426,15 @@ final class Cluster {
     private void mustEnd(Host host, Node process, Ending ending) {
         engine.trail().note(engine.elapsed(), host.id + " must end: " + ending);
         if (ending instanceof Ending.HandedOver) {
+            onHandsOver.accept(host);
             process.kill();
             onHandedOver.accept(host);
         }
+    }
+
+    /** Calls a task when an agent is about to end, because it hands over. */
+    void onHandsOver(Consumer<Host> task) {
+        onHandsOver = task;
     }
 
     /** Calls a task when an agent has handed over, which may be later than the answer to the request. */

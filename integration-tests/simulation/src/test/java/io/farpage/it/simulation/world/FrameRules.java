@@ -24,7 +24,8 @@ import java.util.stream.Stream;
 /**
  * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
  * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
- * no home that has not joined it, unless it had none. No home can read a page of an encrypted space.
+ * no home that has not joined it, unless it had none. No home can read a page of an encrypted space, and
+ * no node has a key to frames of a coherent one.
  */
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
@@ -38,6 +39,8 @@ final class FrameRules {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     /** The ids of encrypted spaces. */
     private final Set<Long> encrypted = new HashSet<>();
+    /** The ids of coherent spaces. */
+    private final Set<Long> coherent = new HashSet<>();
     /** The size of the pages of each space, in bytes. */
     private final Map<Long, Integer> pageBytes = new HashMap<>();
     /** The pool that each node is registered with. */
@@ -117,6 +120,9 @@ final class FrameRules {
         pageBytes.put(space.id(), space.pageSize());
         if (space.encryption().isPresent()) {
             encrypted.add(space.id());
+        }
+        if (space.isCoherent()) {
+            coherent.add(space.id());
         }
     }
 
@@ -223,6 +229,16 @@ final class FrameRules {
         }
     }
 
+    private void isOfNoCoherentSpace(ExportedFrames.Key key, List<Claim> claimed) {
+        claimed.stream()
+                .filter(claim -> coherent.contains(claim.space()))
+                .filter(claim -> key.reaches(claim.offset(), claim.length()))
+                .findFirst()
+                .ifPresent(
+                        claim -> engine.fail("%s are of space %d, which is coherent, and thread '%s' gave a key to them"
+                                .formatted(claim, claim.space(), key.by())));
+    }
+
     /** Every key is to frames of a space. */
     private void keysAreOfSpaces() {
         long moment = engine.now() - REGISTERING_NANOS;
@@ -235,6 +251,7 @@ final class FrameRules {
                             claim.node().equals(host.id()) && claim.pool().equals(pools.get(host.id())))
                     .toList();
             for (ExportedFrames.Key key : frames.get().keys(moment)) {
+                isOfNoCoherentSpace(key, own);
                 if (own.stream().noneMatch(claim -> key.reaches(claim.offset(), claim.length()))) {
                     engine.fail(("%d bytes at %d of the pool of %s are of no space, and thread '%s' gave a key to them"
                                     + " at %.6f s")

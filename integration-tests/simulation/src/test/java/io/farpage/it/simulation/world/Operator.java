@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
@@ -16,11 +17,14 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -126,6 +130,62 @@ final class Operator {
         }
     }
 
+    /** Whether the agent of a host runs, and the coordinator knows it and no earlier one. */
+    boolean isRegistered(Cluster.Host host) {
+        try {
+            return host.runs()
+                    && client.node(host.id())
+                            .filter(node -> node.status() == NodeStatus.ACTIVE)
+                            .filter(node -> !node.incarnation().equals(killed.get(host.id())))
+                            .isPresent();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Whether the lease of the agent of a host has run out. */
+    boolean hasFailed(Cluster.Host host) {
+        try {
+            return client.node(host.id())
+                    .filter(node -> node.status() == NodeStatus.FAILED)
+                    .isPresent();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Whether there is a coherent space with a name now. */
+    boolean makeCoherent(String space, long bytes, List<String> homes) {
+        try {
+            return client.space(space).isPresent()
+                    || client.createSpace(new SpaceRequest(space, bytes, OptionalInt.empty(), Optional.of(homes))
+                                    .asCoherent())
+                            .isCoherent();
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Whether the coordinator says that a node is not attached to a space. */
+    boolean isDetached(String space, String node) {
+        try {
+            return client.attachments(space).stream()
+                    .noneMatch(each -> each.node().equals(node));
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    /** Removes the node of a host that has died, as the operator does who knows that. */
+    boolean giveUp(Cluster.Host host) {
+        try {
+            client.deregister(host.id(), killed.get(host.id()), true);
+            return true;
+        } catch (CoordinatorException e) {
+            return e.getMessage().contains("404");
+        }
+    }
+
     /** How many there are; -1 if the coordinator does not say. */
     int spaces() {
         try {
@@ -176,6 +236,11 @@ final class Operator {
 
     /** Whether every page that a host has is at another host that runs, and the coordinator knows who runs. */
     boolean isSpare(Cluster.Host host) {
+        return isSpare(host, "");
+    }
+
+    /** As {@link #isSpare(Cluster.Host)}, but for the pages of one space. */
+    boolean isSpare(Cluster.Host host, String except) {
         try {
             Map<String, Incarnation> pools = new HashMap<>();
             for (io.farpage.coordinator.model.Node node : client.nodes()) {
@@ -185,6 +250,9 @@ final class Operator {
                 pools.put(node.id(), node.poolId());
             }
             for (Space space : client.spaces()) {
+                if (space.name().equals(except)) {
+                    continue;
+                }
                 for (Extent extent :
                         client.extents(Long.toString(space.id())).orElseThrow().extents()) {
                     if (extent.homes().stream()
@@ -285,12 +353,24 @@ final class Operator {
     }
 
     String put(String on, String space, String fields) throws IOException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                .header("Content-Type", "application/json")
-                .PUT(HttpRequest.BodyPublishers.ofString(
-                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
-        HttpResponse<String> answer = send(request);
+        HttpResponse<String> answer = send(request(on, space, cluster.socket(space), "," + fields));
         return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
+    }
+
+    /**
+     * Requests a guest from an agent; the answer, or why there is none.
+     *
+     * @param socket where the agent waits for the VMM
+     * @param fields each with a comma before it
+     */
+    String put(String on, String space, Path socket, String fields) {
+        return answer(request(on, space, socket, fields));
+    }
+
+    private HttpRequest.Builder request(String on, String space, Path socket, String fields) {
+        return HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                .header("Content-Type", "application/json")
+                .PUT(HttpRequest.BodyPublishers.ofString("{\"socket\":\"" + socket + "\"" + fields + "}"));
     }
 
     /**

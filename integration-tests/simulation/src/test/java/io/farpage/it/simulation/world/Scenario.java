@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
@@ -55,6 +56,8 @@ public final class Scenario {
     private final Set<String> handingOver = new HashSet<>();
     /** The guests of encrypted spaces. */
     private final Set<Guest> encrypted = new HashSet<>();
+
+    private final List<Sharing> sharings = new ArrayList<>();
 
     private final Operator operator;
     private final Verdicts verdicts;
@@ -121,8 +124,12 @@ public final class Scenario {
                         "%.1f virtual s, %d page operations, %d pages compared, %d transfers, %d steps, faults %s",
                         (ended.now() - began) / 1e9,
                         goneOperations
+                                + sharings.stream()
+                                        .mapToLong(Sharing::operations)
+                                        .sum()
                                 + guests.stream().mapToLong(Guest::operations).sum(),
                         goneCompared
+                                + sharings.stream().mapToLong(Sharing::compared).sum()
                                 + guests.stream().mapToLong(Guest::compared).sum(),
                         cluster.fabric().transfers(),
                         ended.steps(),
@@ -169,6 +176,11 @@ public final class Scenario {
             churns.add(new Churn(this, String.valueOf((char) ('x' + i))));
         }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
+        if (variant.has(Variant.COHERENT)) {
+            sharings.add(new Sharing(this, cluster, faults, operator, "s"));
+            cluster.onHandsOver(host -> sharings.forEach(sharing -> sharing.handedOver(host.id())));
+            sharings.forEach(sharing -> engine.running().start("sharing", sharing::run));
+        }
         faults.begin();
         Parks parks = new Parks(this, engine, cluster, faults);
         parks.begin();
@@ -177,10 +189,15 @@ public final class Scenario {
         parks.end();
         note("faults stop");
         churns.forEach(Churn::stop);
+        sharings.forEach(Sharing::stop);
         await(
                 "the guests that come and go have gone",
                 200,
                 () -> churns.stream().allMatch(Churn::hasEnded));
+        await(
+                "the members of coherent spaces have left",
+                300,
+                () -> sharings.stream().allMatch(Sharing::hasEnded));
         await("all nodes are registered", 60, operator::areAllActive);
         await("every extent has its homes", 120, operator::isWhole);
         await(
@@ -308,6 +325,20 @@ public final class Scenario {
         return leaving.containsValue(host);
     }
 
+    /** Whether the agent of a host has, or may have, the guest of a member, which keeps it from handing over. */
+    boolean mayHaveMember(String host) {
+        return sharings.stream().anyMatch(sharing -> sharing.isUsedBy(host));
+    }
+
+    /** Keeps the agent of a host from being replaced, until it may be again. */
+    void reserve(String host, boolean begins) {
+        if (begins) {
+            reserved.add(host);
+        } else {
+            reserved.remove(host);
+        }
+    }
+
     /** Whether the agent of a host may not be replaced now. */
     boolean isReserved(String host) {
         return reserved.contains(host);
@@ -366,6 +397,19 @@ public final class Scenario {
         encrypted.remove(guest);
         goneOperations += guest.operations();
         goneCompared += guest.compared();
+    }
+
+    /** Deletes a space that no node uses, or is about to use. */
+    void delete(String space) {
+        await(space + " is deleted", 60, () -> {
+            try {
+                operator.client().deleteSpace(space);
+                return true;
+            } catch (CoordinatorException e) {
+                return e.getMessage().contains("404");
+            }
+        });
+        verdicts.deleted();
     }
 
     void stop(Guest guest) {
@@ -608,7 +652,7 @@ public final class Scenario {
     }
 
     /** As {@link #await}; the bound begins when no fault keeps the cluster from working any longer. */
-    private void awaitAfterFaults(String what, int bound, BooleanSupplier holds) {
+    void awaitAfterFaults(String what, int bound, BooleanSupplier holds) {
         while (!holds.getAsBoolean() && !faults.areOver()) {
             engine.pause(SECOND / 20);
         }

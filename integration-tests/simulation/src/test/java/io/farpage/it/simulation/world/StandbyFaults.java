@@ -176,7 +176,10 @@ final class StandbyFaults {
     }
 
     private boolean isQuiet(Cluster.Host host) {
-        return scenario.isSettled(host.id()) && !scenario.isBeingLeft(host.id()) && !scenario.isBeingEntered(host.id());
+        return scenario.isSettled(host.id())
+                && !scenario.isBeingLeft(host.id())
+                && !scenario.isBeingEntered(host.id())
+                && !scenario.mayHaveMember(host.id());
     }
 
     private void awaitEnd(Cluster.Host host, Node agent, boolean hasBegun) {

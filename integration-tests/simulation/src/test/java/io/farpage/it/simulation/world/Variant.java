@@ -84,8 +84,14 @@ record Variant(
     /** Snapshots are made of some guests that come and go while they run. */
     static final String LIVE = "live";
 
-    private static final List<String> FEATURES =
-            List.of(FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN, CLONES, LIVE);
+    /** Some spaces are coherent. */
+    static final String COHERENT = "coherent";
+
+    private static final List<String> FEATURES = List.of(
+            FRAGMENTS, REBALANCE, ENCRYPTED, REBUILD, KEEPER, PAIR, LARGE, STANDBY, PARK, THIN, CLONES, LIVE, COHERENT);
+    /** What goes with a store that is never lost. */
+    private static final List<String> WITHOUT_REBUILD = List.of(PAIR, CLONES, LIVE, COHERENT);
+
     private static final String NONE = "none";
     /** A seed draws each feature with a probability of one in this number. */
     private static final int FEATURE_ONE_IN = 3;
@@ -137,7 +143,7 @@ record Variant(
                 .filter(_ -> apart.nextInt(FEATURE_ONE_IN) == 0)
                 .toList();
         return withKeeper(drawn.stream()
-                .filter(each -> !List.of(PAIR, CLONES, LIVE).contains(each) || !drawn.contains(REBUILD))
+                .filter(each -> !WITHOUT_REBUILD.contains(each) || !drawn.contains(REBUILD))
                 .toList());
     }
 
@@ -157,6 +163,9 @@ record Variant(
         }
         if (all.containsAll(List.of(PAIR, REBUILD))) {
             throw new IllegalArgumentException("--features: %s and %s exclude each other".formatted(PAIR, REBUILD));
+        }
+        if (all.containsAll(List.of(COHERENT, REBUILD))) {
+            throw new IllegalArgumentException("--features: %s and %s exclude each other".formatted(COHERENT, REBUILD));
         }
         return withKeeper(all);
     }

@@ -13,8 +13,8 @@ import java.util.Optional;
  * @param mode alone, beside others, or as a member of a coherent space; a coordinator of an earlier build leaves it out
  * @param granted version of the {@link Grant} of this home for it that the coordinator has; 0 if it has none. A member
  *     gets none
- * @param heir a later incarnation of the node, which has adopted the guest; a home of a coherent space counts the member
- *     as of that incarnation from then on
+ * @param heir a later incarnation of the node, which has adopted the guest; a home of a coherent space counts the
+ *     member as of that incarnation from then on
  */
 public record HostedAttachment(
         @JsonProperty(required = true) long space,

@@ -15,8 +15,8 @@ import java.util.function.LongPredicate;
 /**
  * Passes attachments with guests from an incarnation that was killed to the one that has adopted its guests. The homes
  * cut the former off first, as they do for any incarnation that ends without detaching; then the attachment is the
- * successor's, and the space is not torn. Until then no other node can attach to the space, unless it is coherent. Of a
- * coherent space the attachment keeps its id, by which the homes know that the successor has the pages of the former
+ * successor's, and the space is not torn. Until then no other node can attach to the space, unless it is coherent. An
+ * attachment to a coherent space keeps its id, by which the homes know that the successor has the pages of the former
  * member.
  */
 final class Succession {

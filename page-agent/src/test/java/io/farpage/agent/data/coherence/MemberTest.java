@@ -293,6 +293,19 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
     }
 
     @Test
+    void shouldEndMembershipWhenAgentWasKilledBeforeItHadEndedIt() {
+        admitted();
+        own(1);
+        process.events.add(
+                writer -> writer.removal(SimulatedProcess.BASE, SimulatedProcess.BASE + SimulatedProcess.PAGE));
+        member.doUrgentWork();
+        assertNull(member.failure());
+        adopt();
+        assertEquals(List.of(), heard());
+        assertEquals("its membership had ended before its agent was killed", member.failure());
+    }
+
+    @Test
     void shouldStayEndedWhenItsAgentIsKilledAfterwards() {
         admitted();
         own(1);

@@ -177,7 +177,7 @@ public final class Scenario {
         }
         churns.forEach(churn -> engine.running().start("churn", churn::run));
         if (variant.has(Variant.COHERENT)) {
-            sharings.add(new Sharing(this, cluster, faults, operator, "s"));
+            sharings.add(new Sharing(this, cluster, faults, operator, "shared"));
             cluster.onHandsOver(host -> sharings.forEach(sharing -> sharing.handedOver(host.id())));
             sharings.forEach(sharing -> engine.running().start("sharing", sharing::run));
         }

@@ -134,15 +134,19 @@ final class Member implements CoherentMember {
             fail("all homes of the space are lost, the space was deleted, or this node was cut off from it");
             return;
         }
+        loseAwaited();
+    }
+
+    /** Pages whose home is lost are lost, too, if something waits for the home. */
+    private void loseAwaited() {
         for (CoherentExtent extent : homes.extents()) {
             if (extent.lost()) {
-                loseRequested((int) extent.firstPage(), extent.pages());
+                loseAwaited((int) extent.firstPage(), extent.pages());
             }
         }
     }
 
-    /** The home of these pages is lost: those that a thread waits for are lost, too. */
-    private void loseRequested(int first, int count) {
+    private void loseAwaited(int first, int count) {
         for (int page = first; page < first + count; page++) {
             int state = pages.state(page);
             if (isRequested(state) && !pages.has(page, PARKED)) {
@@ -150,6 +154,9 @@ final class Member implements CoherentMember {
                 if (port.isRequested(page)) {
                     port.answered(page);
                 }
+                lose(page);
+            } else if (state == SENDING || (flushing && state == MODIFIED)) {
+                pages.clear(page, VICTIM | AWAITED | PARKED);
                 lose(page);
             }
         }
@@ -739,10 +746,14 @@ final class Member implements CoherentMember {
             }
         }
         int work = flush();
+        loseAwaited();
         if (memory.failure() != null) {
             finish(new PagerEnd(why + "; " + memory.failure(), false));
         } else if (isHome() && deferred.isEmpty()) {
-            finish(new PagerEnd(why, true));
+            finish(
+                    homes.isAnyLost()
+                            ? new PagerEnd(why + "; a home of its pages is lost", false)
+                            : new PagerEnd(why, true));
         } else if (clock.getAsLong() - flushUntil > 0) {
             finish(new PagerEnd(why + "; a home did not take its pages within guest.flush_deadline", false));
         }

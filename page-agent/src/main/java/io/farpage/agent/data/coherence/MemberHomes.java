@@ -16,7 +16,7 @@ final class MemberHomes {
     private final List<Port> ports = new ArrayList<>();
     private @Nullable SpaceMap map;
     private List<CoherentExtent> extents = List.of();
-    /** Of each extent. */
+    /** The home of each extent. */
     private Port[] homes = {};
 
     /** @param writer writes the messages to all of them */
@@ -99,6 +99,11 @@ final class MemberHomes {
     /** Whether all homes are lost. */
     boolean areLost() {
         return extents.stream().allMatch(CoherentExtent::lost);
+    }
+
+    /** Whether some home is lost. */
+    boolean isAnyLost() {
+        return extents.stream().anyMatch(CoherentExtent::lost);
     }
 
     void onOpened(MessageChannel channel) {

@@ -96,6 +96,30 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
                 isLost ? 2 : 1);
     }
 
+    /** The home of the first two pages is lost, and the other pages are at another one. */
+    private static SpaceMap partlyLost() {
+        return new SpaceMap(
+                "s",
+                SPACE,
+                PAGES,
+                SimulatedProcess.PAGE,
+                List.of(
+                        new SpaceMap.Extent(
+                                0, 2, "home", 1, 0, true, List.of(), 1, Optional.empty(), SpaceMap.Pull.NONE),
+                        new SpaceMap.Extent(
+                                2,
+                                PAGES - 2,
+                                "other",
+                                1,
+                                0,
+                                false,
+                                List.of(),
+                                1,
+                                Optional.empty(),
+                                SpaceMap.Pull.NONE)),
+                2);
+    }
+
     @Override
     public List<? extends MessageChannel> channels() {
         return List.of(channel);
@@ -478,6 +502,39 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
         assertEquals(List.of(3), signals);
         assertEquals(1, member.counters().lost().get());
         assertNull(member.failure());
+    }
+
+    @Test
+    void shouldSignalAThreadThatWaitsForAPageToBeSentToALostHome() {
+        admitted();
+        own(0);
+        say(MessageKind.RECALL, 0);
+        assertEquals(List.of("PUT 0"), heard());
+        touch(0, 0, true);
+        heard();
+        map = partlyLost();
+        heard();
+        goOn(0);
+        assertEquals(List.of(0), signals);
+        assertNull(member.failure());
+    }
+
+    /** Its home takes no page, so there is nothing to wait for. */
+    @Test
+    void shouldEndAtOnceWhenTheHomeOfChangedPagesIsLost() {
+        admitted();
+        own(0);
+        say(MessageKind.RECALL, 0);
+        assertEquals(List.of("PUT 0"), heard());
+        own(1);
+        map = partlyLost();
+        process.end();
+        member.probe();
+        heard();
+        assertEquals(1, ends.size());
+        assertFalse(ends.getFirst().saved());
+        assertTrue(ends.getFirst().reason().contains("lost"), ends.toString());
+        assertEquals(2, member.counters().lost().get());
     }
 
     @Test

@@ -40,7 +40,7 @@ import tools.jackson.core.JacksonException;
  *      0   the record, in two slots
  * 512 KiB  messages, 4096 bytes for each slice, and large pages with parts that were given up
  * 768 KiB  where the memory is mapped, if that has changed; each slice has an equal share
- *   1 MiB  page tables, one behind the other, each from a multiple of 4096; then tags and versions. For a member in a
+ *   1 MiB  page tables, one behind the other, each from a multiple of 4096; then tags and versions. For a member of a
  *          coherent space, the states of its pages
  * </pre>
  *

@@ -190,19 +190,15 @@ public final class KeptMember {
         if (has(LEFT) && state != MemberPages.LOST) {
             return MemberPages.INVALID;
         }
-        switch (state) {
-            case MemberPages.READING -> {
-                return MemberPages.SHARED;
-            }
+        return switch (state) {
+            case MemberPages.READING -> MemberPages.SHARED;
             case MemberPages.INVALID, MemberPages.WRITING, MemberPages.LOST -> {
                 fault = Optional.of("page %d is in its memory file although it was not installed: another mapping of"
                                 .formatted(page)
                         + " the file was written to");
-                return state;
+                yield state;
             }
-            default -> {
-                return state;
-            }
-        }
+            default -> state;
+        };
     }
 }

@@ -88,6 +88,9 @@ final class Member implements CoherentMember {
     private long flushUntil;
     private int flushHand;
     private boolean flushing;
+    /** Whether this duty cycle has served its faults already. */
+    private boolean isServed;
+
     /** Whether it has begun to serve its process. */
     private boolean begun;
 
@@ -570,6 +573,7 @@ final class Member implements CoherentMember {
 
     @Override
     public int doUrgentWork() {
+        isServed = true;
         return done ? homes.send() : serve();
     }
 
@@ -578,7 +582,8 @@ final class Member implements CoherentMember {
         if (done) {
             return homes.send();
         }
-        int work = serve();
+        int work = isServed ? 0 : serve();
+        isServed = false;
         if (broken == null) {
             work += evictions.doWork(waiting.size());
         }

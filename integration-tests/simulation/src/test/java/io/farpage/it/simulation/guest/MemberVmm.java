@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/** A virtual machine that is a member of a coherent space: its threads load and store words of pages that others use. */
+/** A virtual machine that is a member of a coherent space: its threads load and store words that others use. */
 public final class MemberVmm {
     private static final int FIRST_PID = 200_000;
     private static final int NO_PAGE = -1;

@@ -445,7 +445,8 @@ final class Sharing {
         scenario.awaitUnderFaults(
                 "the lease of %s has run out".formatted(from.id()), 60, () -> operator.hasFailed(from));
         join(to, ",\"takeover\":true");
-        scenario.awaitUnderFaults(from.id() + " is no member", 60, () -> operator.isDetached(space(), from.id()));
+        scenario.awaitUnderFaults(
+                from.id() + " is a member no longer", 60, () -> operator.isDetached(space(), from.id()));
         engine.trail().count("member taken over");
     }
 

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,6 +94,7 @@ class CoherentSpaceTest {
 
     /** The vCPUs of two virtual machines on two nodes count all pages of one guest-physical memory under locks. */
     @Test
+    @Tag("processes")
     void shouldBeTheMemoryOfVirtualCpusOnTwoNodes(Cluster cluster) {
         Path kvm = Path.of("/dev/kvm");
         assumeTrue(Files.isReadable(kvm) && Files.isWritable(kvm), "/dev/kvm cannot be opened by this user");

@@ -150,7 +150,23 @@ class ClonesUnderKillsTest {
         return true;
     }
 
+    /** Waits until it has cut off the agents that were killed: their successors need that. */
     private void killHome(String home) {
+        await(home + " has cut off the agents that were killed", Deadlines.LONG)
+                .ignoreExceptions()
+                .until(() -> {
+                    for (JsonNode fence : cluster.coordinator()
+                            .rest()
+                            .get("/api/v1/nodes/" + home + "/hosted")
+                            .expect(200)
+                            .json()
+                            .get("fences")) {
+                        if (!fence.get("acknowledged").asBoolean()) {
+                            return false;
+                        }
+                    }
+                    return true;
+                });
         await("each extent has two homes", Deadlines.LONG.multipliedBy(2))
                 .ignoreExceptions()
                 .until(this::isWhole);

@@ -37,6 +37,21 @@ final class MessagesCommandTest {
         }
     }
 
+    /** In a process of its own, since the tests' JVMs compile with C1, which allocates what C2 does not. */
+    @Test
+    @Tag("soak")
+    void shouldAllocateNothingForAMessage() throws Exception {
+        assumeTrue(CCompiler.find(System.getenv("PATH")).isPresent(), "no C compiler on the PATH");
+        assertEquals(0, run("--rounds", "4", "--count", "20000"), said());
+        String line = said().lines()
+                .filter(each -> each.startsWith("allocated per message: "))
+                .findFirst()
+                .orElseThrow();
+        double bytes = Double.parseDouble(line.split(" ")[3]);
+        // The smallest object for each message is 16 bytes.
+        assertTrue(bytes < 1, line);
+    }
+
     @Test
     void shouldRefuseUnknownWayToWait() throws Exception {
         assertEquals(2, run("--idle", "sometimes"), said());

@@ -49,15 +49,37 @@ class CoherentSpaceTest {
     private SharedRam program;
 
     private final List<ChildJvm> processes = new ArrayList<>();
+    private final List<String> created = new ArrayList<>();
 
     @BeforeEach
     void compile() {
         program = SharedRam.compileCoherent(directory);
     }
 
+    /** So that the next has room, whether this test has failed or not. */
     @AfterEach
-    void endProcesses() {
+    void end(Cluster cluster) {
+        endProcesses();
+        for (String space : created) {
+            for (String node : NODES) {
+                cluster.agent(node).rest().send("DELETE", "/api/v1/spaces/" + space + "/guest", "", new byte[0]);
+            }
+            cluster.coordinator().rest().send("DELETE", "/api/v1/spaces/" + space + "?force=true", "", new byte[0]);
+        }
+    }
+
+    private void endProcesses() {
         processes.forEach(ChildJvm::close);
+    }
+
+    /** What a process has said, and what the agents say of their guests: why a membership has ended, for instance. */
+    private static String describe(Cluster cluster, ChildJvm process) {
+        StringBuilder text = new StringBuilder(process.out() + process.err());
+        NODES.forEach(node -> text.append(node)
+                .append(": ")
+                .append(cluster.agent(node).rest().get("/api/v1/spaces").text())
+                .append('\n'));
+        return text.toString();
     }
 
     @ParameterizedTest
@@ -66,7 +88,7 @@ class CoherentSpaceTest {
         create(cluster, what);
         run(cluster, what, List.of(what, what.equals("sum") ? "2" : "300"));
         for (ChildJvm process : processes) {
-            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(0, process.awaitEnd(), () -> describe(cluster, process));
         }
         for (String node : NODES) {
             JsonNode status = awaitEnded(cluster, node, what);
@@ -82,7 +104,7 @@ class CoherentSpaceTest {
         create(cluster, "litmus");
         run(cluster, "litmus", List.of("litmus", test, "4"));
         for (ChildJvm process : processes) {
-            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(0, process.awaitEnd(), () -> describe(cluster, process));
         }
         JsonNode result = new JsonMapper().readTree(processes.getFirst().out());
         assertEquals(4 * 512, result.get("runs").asInt());
@@ -103,13 +125,13 @@ class CoherentSpaceTest {
             processes.add(guest(cluster, node, "--passes=count,count,count", "--vcpus=2"));
         }
         for (ChildJvm process : processes) {
-            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(0, process.awaitEnd(), () -> describe(cluster, process));
         }
         NODES.forEach(node -> awaitEnded(cluster, node, "cpus"));
         awaitDetached(cluster, "cpus");
         ChildJvm judge = guest(cluster, "a", "--passes=counted", "--counted=" + 3 * 2 * NODES.size());
         processes.add(judge);
-        assertEquals(0, judge.awaitEnd(), () -> judge.out() + judge.err());
+        assertEquals(0, judge.awaitEnd(), () -> describe(cluster, judge));
         awaitEnded(cluster, "a", "cpus");
         drop(cluster, "cpus");
     }
@@ -143,7 +165,8 @@ class CoherentSpaceTest {
         drop(cluster, "kept");
     }
 
-    private static void create(Cluster cluster, String space) {
+    private void create(Cluster cluster, String space) {
+        created.add(space);
         cluster.coordinator()
                 .rest()
                 .sendJson(

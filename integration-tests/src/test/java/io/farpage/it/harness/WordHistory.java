@@ -17,7 +17,7 @@ import java.util.TreeMap;
 public final class WordHistory {
     private record Operation(boolean isStore, long value, long began, long ended) {}
 
-    /** The time that a value was there at least, or a moment at which it may have been. */
+    /** The shortest time during which the word had a value, or a moment at which it may have had it. */
     private static final class Zone {
         final long value;
         long storeBegan = Long.MAX_VALUE;
@@ -102,15 +102,16 @@ public final class WordHistory {
             }
             Map.Entry<Long, Zone> before = forward.lastEntry();
             if (before != null && before.getValue().right() > zone.left()) {
-                return Optional.of(
-                        "%d and %d were each there while the other was".formatted(before.getValue().value, zone.value));
+                return Optional.of("the word had to keep %d and %d at the same time"
+                        .formatted(before.getValue().value, zone.value));
             }
             forward.put(zone.left(), zone);
         }
         for (Zone zone : all) {
             Map.Entry<Long, Zone> around = zone.isForward() ? null : forward.lowerEntry(zone.left());
             if (around != null && around.getValue().right() > zone.right()) {
-                return Optional.of("%d was stored while %d was there".formatted(zone.value, around.getValue().value));
+                return Optional.of(
+                        "%d was stored while the word had to keep %d".formatted(zone.value, around.getValue().value));
             }
         }
         return Optional.empty();

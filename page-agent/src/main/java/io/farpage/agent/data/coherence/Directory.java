@@ -239,7 +239,7 @@ final class Directory {
         return null;
     }
 
-    /** A channel is there. */
+    /** A channel to a node has opened. */
     void onOpened(MessageChannel channel) {
         for (Session session : sessions) {
             if (session != null && isOf(channel, session)) {

@@ -165,7 +165,7 @@ final class Member implements CoherentMember {
         }
     }
 
-    /** A channel to a peer is there. */
+    /** A channel to a peer has opened. */
     void onOpened(MessageChannel channel) {
         homes.onOpened(channel);
     }

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What a message says. The names are those of directory protocols: S is shared, M is modified. */
 enum MessageKind {
-    /** Member to directory: the member is there. */
+    /** Member to directory: the member has begun, and can receive messages. */
     JOIN,
     /** Member to directory: a thread reads a page that is not resident. */
     GETS,

@@ -27,7 +27,7 @@ final class Port {
         return outbox;
     }
 
-    /** A new channel: says that the member is there. */
+    /** A channel has opened: sends the home a JOIN. */
     void open(MessageChannel fresh) {
         close();
         channel = fresh;

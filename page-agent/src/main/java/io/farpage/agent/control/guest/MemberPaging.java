@@ -154,9 +154,10 @@ final class MemberPaging implements Paging {
         kept.ifPresent(KeptGuest::check);
         host.run(member::probe);
         var _ = backing.pins().inspect();
-        if (!isPinned && backing.pins().isHeld()) {
+        Optional<String> pinned = backing.pins().pinned();
+        if (!isPinned && pinned.isPresent()) {
             isPinned = true;
-            String reason = backing.pins().found() + "; memory that may be pinned cannot be that of a coherent space";
+            String reason = pinned.get() + "; memory that may be pinned cannot be that of a coherent space";
             log.error("space {}: the guest of process {} is ended: {}", name, pid(), reason);
             host.run(() -> member.fail(reason));
         }

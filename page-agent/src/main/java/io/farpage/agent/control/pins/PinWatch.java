@@ -44,6 +44,7 @@ public final class PinWatch implements Pins, AutoCloseable {
     private final PinInspector inspector;
     private final long lingerNanos;
     private final Thread thread;
+    private final PinVerdict verdict = new PinVerdict();
     private final AtomicLong wanted = new AtomicLong();
     private volatile long started;
     private volatile long passed;
@@ -139,6 +140,14 @@ public final class PinWatch implements Pins, AutoCloseable {
      */
     public String found() {
         return found;
+    }
+
+    /**
+     * What may have pinned the memory at any time since the handoff, or why that was unknown for too long; empty if
+     * neither was so. Any thread.
+     */
+    public Optional<String> pinned() {
+        return verdict.reason();
     }
 
     /**
@@ -247,6 +256,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         boolean conclusive = found.isClear()
                 || found.mayPin()
                 || (found.kind() == Kind.BUSY && (advances || wanted.get() <= passed));
+        verdict.judge(found, conclusive, now);
         unclearNanos = unclear ? unclearNanos : now;
         if (conclusive) {
             unclearNanos = now;

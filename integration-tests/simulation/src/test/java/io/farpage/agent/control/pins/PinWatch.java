@@ -62,6 +62,10 @@ public final class PinWatch implements Pins, AutoCloseable {
         return "";
     }
 
+    public Optional<String> pinned() {
+        return Optional.empty();
+    }
+
     public Optional<String> unserved() {
         return Optional.empty();
     }

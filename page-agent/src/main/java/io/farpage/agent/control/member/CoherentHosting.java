@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes on to shard 0 which extents of coherent spaces the pool has, and which members each has. A member that must be
+ * Passes on to shard 0 which extents of coherent spaces the pool has, with their other homes and their members. A member that must be
  * cut off is left out at once, although its attachment is listed until all homes have done so. If another incarnation
  * has adopted its guest, that one is the member at once, and the directory keeps what it knows. One thread.
  */
@@ -42,7 +42,7 @@ final class CoherentHosting {
 
     /**
      * @param pool as extents name it
-     * @param wantLink called with each node that is a member
+     * @param wantLink called with each node that is a member or another home
      */
     CoherentHosting(CoherentHome home, Incarnation pool, Consumer<String> wantLink) {
         this.home = home;
@@ -63,11 +63,7 @@ final class CoherentHosting {
                         isTorn(hosted, space.space()),
                         members(hosted, space.space().id())))
                 .toList();
-        now.stream()
-                .flatMap(extent -> extent.members().stream())
-                .map(MemberId::node)
-                .distinct()
-                .forEach(wantLink);
+        now.stream().flatMap(CoherentHosting::peers).distinct().forEach(wantLink);
         if (hasFailed()) {
             log.error("{} extents of coherent spaces are not served; trying again", now.size(), applied.exceptionNow());
         }
@@ -76,6 +72,14 @@ final class CoherentHosting {
             applied = home.host(now);
         }
         return applied;
+    }
+
+    private static Stream<String> peers(HostedExtent extent) {
+        return Stream.concat(
+                extent.members().stream().map(MemberId::node),
+                extent.members().isEmpty()
+                        ? Stream.empty()
+                        : Stream.concat(extent.directory().stream(), extent.second().stream()));
     }
 
     /** Whether shard 0 has applied what was passed on last. */
@@ -104,21 +108,29 @@ final class CoherentHosting {
     private Stream<HostedExtent> extents(SpaceExtents space, boolean torn, Set<MemberId> members) {
         return space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
-                .flatMap(extent -> place(extent).stream()
-                        .map(place -> new HostedExtent(
-                                space.space().id(),
-                                extent.firstPage(),
-                                Math.toIntExact(extent.count()),
-                                place.offset(),
-                                torn,
-                                members)));
+                .flatMap(extent -> hosted(space.space().id(), extent, torn, members).stream());
     }
 
-    /** Where the pool has an extent. The id of a pool is drawn, so it names one in the cluster. */
-    private Optional<ExtentHome> place(Extent extent) {
+    /** An extent as the pool has it; empty if it is none of its homes. */
+    private Optional<HostedExtent> hosted(long space, Extent extent, boolean torn, Set<MemberId> members) {
+        // The id of a pool is drawn, so it names one in the cluster.
         return extent.homes().stream()
                 .filter(place -> place.incarnation().equals(pool))
-                .findFirst();
+                .findFirst()
+                .map(place -> new HostedExtent(
+                        space,
+                        extent.firstPage(),
+                        Math.toIntExact(extent.count()),
+                        place.offset(),
+                        torn,
+                        members,
+                        Optional.of(extent.primary()).filter(first -> !first.equals(place)).map(ExtentHome::node),
+                        extent.homes().stream()
+                                .skip(1)
+                                .findFirst()
+                                .filter(_ -> extent.primary().equals(place))
+                                .map(ExtentHome::node),
+                        extent.epochNumber() > 0));
     }
 
     private static Set<MemberId> members(Hosted hosted, long space) {

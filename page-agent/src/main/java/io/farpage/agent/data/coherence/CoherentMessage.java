@@ -9,15 +9,17 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields of a message between a member and a directory, little-endian as the machines are. The first eight bytes
+ * The fields of a message of a coherent space, little-endian as the machines are. The first eight bytes
  * are the channel's. See docs/wire-protocol.md.
  *
  * <pre>
  *  8  kind           1 byte, {@link MessageKind}
  *  9  flags          1 byte, {@link #HAS_SHARED} or {@link #UNCHANGED}
  * 16  space          8 bytes, id
- * 24  attachment     8 bytes, of the member to the space
+ * 24  attachment     8 bytes, of the member to the space; 0 between homes
  * 32  page           8 bytes, of the space
+ * 40  session        8 bytes, number of the session that the message belongs to
+ * 48  layout         8 bytes, in a SYNC_END: {@link #layout of the extents} whose pages the member has named
  * 64  payload        a page, two bits for each of up to {@link #SYNC_PAGES} pages, or a text
  * </pre>
  */
@@ -53,15 +55,19 @@ final class CoherentMessage {
     private static final int SPACE = 16;
     private static final int ATTACHMENT = 24;
     private static final int PAGE = 32;
+    private static final int SESSION = 40;
+    private static final int LAYOUT = 48;
 
     private CoherentMessage() {}
 
-    static void write(MemorySegment to, MessageKind kind, int flags, long space, long attachment, long page) {
+    static void write(
+            MemorySegment to, MessageKind kind, int flags, long space, long attachment, long session, long page) {
         to.set(JAVA_BYTE, KIND, kind.code());
         to.set(JAVA_BYTE, FLAGS, (byte) flags);
         to.set(JAVA_LONG, SPACE, space);
         to.set(JAVA_LONG, ATTACHMENT, attachment);
         to.set(JAVA_LONG, PAGE, page);
+        to.set(JAVA_LONG, SESSION, session);
     }
 
     /** Null if the code is none of a kind. */
@@ -87,6 +93,27 @@ final class CoherentMessage {
 
     static long page(MemorySegment message) {
         return message.get(JAVA_LONG, PAGE);
+    }
+
+    static long session(MemorySegment message) {
+        return message.get(JAVA_LONG, SESSION);
+    }
+
+    /**
+     * A number for an extent. The sums of those of two homes' extents are the same if these are the same extents, and
+     * otherwise hardly ever.
+     */
+    static long layout(long sum, long firstPage, long pages) {
+        long mixed = (firstPage * 0x9E3779B97F4A7C15L) ^ (pages * 0xC2B2AE3D27D4EB4FL);
+        return sum + (mixed ^ (mixed >>> 29));
+    }
+
+    static long layout(MemorySegment message) {
+        return message.get(JAVA_LONG, LAYOUT);
+    }
+
+    static void setLayout(MemorySegment message, long layout) {
+        message.set(JAVA_LONG, LAYOUT, layout);
     }
 
     static boolean hasPayload(MemorySegment message) {

@@ -12,14 +12,15 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     private final LongSupplier clock;
 
     private final Map<Long, Hosted> directories = new HashMap<>();
+    private final Map<Long, SecondHome> seconds = new HashMap<>();
     private final Map<Long, Member> members = new HashMap<>();
     private final List<MessageChannel> channels = new ArrayList<>();
     private final Set<String> opened = ConcurrentHashMap.newKeySet();
@@ -61,8 +63,13 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
      */
     private boolean applied;
 
+    /** By space: the extents whose first home this node is, and that had no members when that was applied last. */
+    private Map<Long, Set<HostedExtent.Place>> idle = Map.of();
+
+    private long lastSession;
+
     /** A directory, and what it was made for. */
-    private record Hosted(Directory directory, Set<HostedExtent> places) {}
+    private record Hosted(Directory directory, Set<HostedExtent.Place> places) {}
 
     /**
      * @param node id of this node
@@ -82,6 +89,10 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     public CompletableFuture<Void> host(Collection<HostedExtent> all) {
         CompletableFuture<Void> applied = new CompletableFuture<>();
         Map<Long, List<HostedExtent>> spaces = all.stream().collect(Collectors.groupingBy(HostedExtent::space));
+        all.stream()
+                .filter(extent -> !extent.members().isEmpty())
+                .flatMap(extent -> extent.second().stream())
+                .forEach(this::open);
         shard.run(() -> {
             try {
                 apply(spaces);
@@ -104,40 +115,69 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     }
 
     private void apply(Map<Long, List<HostedExtent>> spaces) {
-        for (Iterator<Map.Entry<Long, Hosted>> each = directories.entrySet().iterator(); each.hasNext(); ) {
-            Map.Entry<Long, Hosted> entry = each.next();
-            List<HostedExtent> now = spaces.get(entry.getKey());
-            if (now == null || now.getFirst().members().isEmpty()) {
-                // Without members all newest versions are in the frames.
-                each.remove();
-            }
-        }
-        spaces.forEach((space, extents) -> {
-            if (!extents.getFirst().members().isEmpty()) {
-                serve(space, extents);
-            }
-        });
+        Map<Long, List<HostedExtent>> first = used(spaces, extent -> extent.directory().isEmpty());
+        Map<Long, List<HostedExtent>> second = used(spaces, extent -> extent.directory().isPresent());
+        // Without members all newest versions are in the frames.
+        directories.keySet().retainAll(first.keySet());
+        seconds.keySet().retainAll(second.keySet());
+        second.forEach(this::follow);
+        first.forEach(this::serve);
+        idle = spaces.values().stream()
+                .flatMap(List::stream)
+                .filter(extent -> extent.members().isEmpty() && extent.directory().isEmpty())
+                .collect(Collectors.groupingBy(
+                        HostedExtent::space, Collectors.mapping(HostedExtent::place, Collectors.toSet())));
         applied = true;
+    }
+
+    /** The extents of spaces with members. */
+    private static Map<Long, List<HostedExtent>> used(
+            Map<Long, List<HostedExtent>> spaces, Predicate<HostedExtent> which) {
+        return spaces.values().stream()
+                .flatMap(List::stream)
+                .filter(extent -> !extent.members().isEmpty() && which.test(extent))
+                .sorted(Comparator.comparingLong(HostedExtent::firstPage))
+                .collect(Collectors.groupingBy(HostedExtent::space));
+    }
+
+    /** This node is the second home of extents. */
+    private void follow(long space, List<HostedExtent> extents) {
+        start();
+        seconds.computeIfAbsent(space, id -> new SecondHome(id, exported, this::nextSession))
+                .set(extents, channels);
+    }
+
+    private long nextSession() {
+        return ++lastSession;
     }
 
     private void serve(long space, List<HostedExtent> extents) {
         HostedExtent first = extents.getFirst();
-        Set<HostedExtent> places =
-                extents.stream().map(HostedExtent::withoutMembers).collect(Collectors.toSet());
+        Set<HostedExtent.Place> places =
+                extents.stream().map(HostedExtent::place).collect(Collectors.toSet());
         Hosted known = directories.get(space);
         boolean isOther = known == null || !known.places().equals(places);
-        boolean mayHavePages = isOther && (known != null || !applied);
+        boolean mayHavePages = isOther && (known != null || !applied || isSuccessor(space, extents));
         Hosted hosted = known != null && !isOther
                 ? known
-                : new Hosted(new Directory(space, frames(extents), first.torn() && mayHavePages), places);
+                : new Hosted(
+                        new Directory(space, frames(extents), first.torn() && mayHavePages, this::nextSession), places);
         directories.put(space, hosted);
         start();
+        List<Optional<String>> others =
+                extents.stream().map(HostedExtent::second).toList();
+        hosted.directory().setSecondHomes(others, channels);
         hosted.directory().setMembers(first.members(), first.torn(), mayHavePages, homeChannels());
+    }
+
+    /** Whether another node may have had the directory of extents while the space had members. */
+    private boolean isSuccessor(long space, List<HostedExtent> extents) {
+        Set<HostedExtent.Place> unused = idle.getOrDefault(space, Set.of());
+        return extents.stream().anyMatch(extent -> extent.isMoved() && !unused.contains(extent.place()));
     }
 
     private List<Extent> frames(List<HostedExtent> extents) {
         return extents.stream()
-                .sorted(Comparator.comparingLong(HostedExtent::firstPage))
                 .map(extent -> new Extent(
                         extent.firstPage(),
                         exported.asSlice(extent.offset(), (long) extent.pages() * CoherentMessage.PAGE_BYTES)))
@@ -193,7 +233,10 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
             MemberGuest guest, Supplier<SpaceMap> map, PagerOptions options, Consumer<PagerEnd> ended) {
         SpaceMap now = map.get();
         for (int i = 0; i < now.extents(); i++) {
-            open(now.node(i));
+            // Others do not become homes while the space has members.
+            for (int copy = 0; copy < now.copies(i); copy++) {
+                open(now.node(i, copy));
+            }
         }
         Member member = new Member(guest, map, options, clock, new Connecting(), ended);
         shard.run(() -> {
@@ -227,6 +270,7 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     public void onClosed(MessageChannel channel) {
         channels.remove(channel);
         directories.values().forEach(hosted -> hosted.directory().onClosed(channel));
+        seconds.values().forEach(second -> second.onClosed(channel));
         members.values().forEach(member -> member.onClosed(channel));
     }
 
@@ -237,15 +281,24 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
             throw new IllegalArgumentException("a message of no kind of coherent spaces");
         }
         long space = CoherentMessage.space(message);
-        if (kind.isForDirectory()) {
-            Hosted hosted = directories.get(space);
-            if (hosted != null) {
-                hosted.directory().onMessage(channel, message);
+        switch (kind.receiver()) {
+            case DIRECTORY -> {
+                Hosted hosted = directories.get(space);
+                if (hosted != null) {
+                    hosted.directory().onMessage(channel, message);
+                }
             }
-        } else {
-            Member member = members.get(space);
-            if (member != null) {
-                member.onMessage(channel, message);
+            case MEMBER -> {
+                Member member = members.get(space);
+                if (member != null) {
+                    member.onMessage(channel, message);
+                }
+            }
+            case SECOND_HOME -> {
+                SecondHome second = seconds.get(space);
+                if (second != null) {
+                    second.onMessage(channel, message);
+                }
             }
         }
     }
@@ -255,6 +308,9 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         int work = 0;
         for (Hosted hosted : directories.values()) {
             work += hosted.directory().send();
+        }
+        for (SecondHome second : seconds.values()) {
+            work += second.send();
         }
         Loopback own = loopback;
         if (own != null) {

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,8 @@ final class Directory {
     private final long space;
     private final DirectoryExtents extents;
     private final DirectoryPages pages;
+    private final Mirrors mirrors;
+    private final LongSupplier numbers;
     private final RequestQueue queue = new RequestQueue();
     private final @Nullable Session[] sessions = new Session[DirectoryPages.MAX_MEMBERS];
     /** Members that have not said yet which pages they have; nothing is granted before all have. */
@@ -61,7 +64,11 @@ final class Directory {
 
         @Nullable
         MessageChannel channel;
-        /** Whether it has said on this channel which pages it has. */
+        /** Each message that is not of this session is void. */
+        long session;
+        /** Whether the member has begun to say in this session which pages it has. */
+        boolean heard;
+        /** Whether it has said in this session which pages it has. */
         boolean synced;
         /** What it says, while it does so: for each page one of the values of a SYNC. */
         @Nullable
@@ -76,7 +83,7 @@ final class Directory {
         }
 
         private int write(MemorySegment to, MessageKind kind, int flags, long page) {
-            CoherentMessage.write(to, kind, flags, space, id.attachment(), page);
+            CoherentMessage.write(to, kind, flags, space, id.attachment(), session, page);
             String why = refusal;
             if (kind == MessageKind.REFUSED && why != null) {
                 return CoherentMessage.text(to, why);
@@ -100,14 +107,32 @@ final class Directory {
      * @param extents by their first pages
      * @param torn whether a member has ended without sending its pages home, which it may have had from an earlier
      *     directory
+     * @param numbers of sessions, none of them used before by this node
      * @throws PageTableException if the host has no memory for it
      */
-    Directory(long space, List<DirectoryExtents.Extent> extents, boolean torn) {
+    Directory(long space, List<DirectoryExtents.Extent> extents, boolean torn, LongSupplier numbers) {
         this.space = space;
+        this.numbers = numbers;
         this.torn = torn;
         doubtful = torn;
         this.extents = new DirectoryExtents(extents);
         pages = new DirectoryPages(this.extents.pages());
+        mirrors = new Mirrors(space, this.extents, pages);
+    }
+
+    /**
+     * Replaces the second homes. What was not confirmed by one that is none any more is confirmed.
+     *
+     * @param nodes by extent
+     * @param channels that are open
+     */
+    void setSecondHomes(List<Optional<String>> nodes, Iterable<? extends MessageChannel> channels) {
+        mirrors.set(nodes, channels);
+        for (int index = 0; index < pages.count(); index++) {
+            if (pages.isMirroring(index) && !mirrors.has(index)) {
+                mirrored(index);
+            }
+        }
     }
 
     long space() {
@@ -215,7 +240,7 @@ final class Directory {
             doubtful |= torn;
         }
         for (int index = 0; index < pages.count(); index++) {
-            if (pages.isOwner(index, session.number)) {
+            if (pages.isOwner(index, session.number) && !pages.isMirroring(index)) {
                 log.error(
                         "space {}: page {} is lost with member {}; threads that touch it get SIGBUS",
                         space,
@@ -241,6 +266,7 @@ final class Directory {
 
     /** A channel to a node has opened. */
     void onOpened(MessageChannel channel) {
+        mirrors.onOpened(channel);
         for (Session session : sessions) {
             if (session != null && isOf(channel, session)) {
                 welcome(session, channel);
@@ -259,7 +285,18 @@ final class Directory {
     private void welcome(Session session, MessageChannel channel) {
         close(session);
         session.channel = channel;
+        session.session = numbers.getAsLong();
         session.outbox.add(session.refusal == null ? MessageKind.ADMITTED : MessageKind.REFUSED, 0);
+    }
+
+    /** The member has begun, or has another map of the homes. */
+    private void join(Session session, MessageChannel channel) {
+        if (channel.equals(session.channel) && !session.heard) {
+            // The first word of this session may have come before the member could receive it.
+            session.outbox.add(session.refusal == null ? MessageKind.ADMITTED : MessageKind.REFUSED, 0);
+        } else {
+            welcome(session, channel);
+        }
     }
 
     private static boolean isOf(MessageChannel channel, Session session) {
@@ -269,6 +306,7 @@ final class Directory {
 
     /** The channel is gone. */
     void onClosed(MessageChannel channel) {
+        mirrors.onClosed(channel);
         for (Session session : sessions) {
             if (session != null && channel.equals(session.channel)) {
                 close(session);
@@ -279,27 +317,45 @@ final class Directory {
     private void close(Session session) {
         session.channel = null;
         session.synced = false;
+        session.heard = false;
         session.held = null;
         session.outbox.clear();
         forgetRequests(session);
     }
 
-    /** Handles a message of a member to this space. */
+    /** Handles a message of a member or of a second home. */
     void onMessage(MessageChannel channel, MemorySegment message) {
-        long attachment = CoherentMessage.attachment(message);
-        Session session = find(channel, attachment);
+        MessageKind kind = CoherentMessage.kind(message);
+        if (kind == MessageKind.MIRROR_READY) {
+            mirrors.onReady(channel, CoherentMessage.session(message));
+        } else if (kind == MessageKind.MIRROR_ACK) {
+            onMirrored(channel, CoherentMessage.session(message), CoherentMessage.page(message));
+        } else {
+            onMemberMessage(channel, message);
+        }
+    }
+
+    private void onMirrored(MessageChannel channel, long session, long page) {
+        int index = index(page);
+        if (index != DirectoryExtents.ELSEWHERE
+                && mirrors.confirms(channel, session, index)
+                && pages.isMirroring(index)) {
+            mirrored(index);
+        }
+    }
+
+    private void onMemberMessage(MessageChannel channel, MemorySegment message) {
+        Session session = find(channel, CoherentMessage.attachment(message));
         MessageKind kind = CoherentMessage.kind(message);
         if (session == null || kind == null) {
             // The attachment has ended, or this node does not know it yet, and will welcome the member then.
             return;
         }
         if (kind == MessageKind.JOIN) {
-            if (!channel.equals(session.channel) || (!session.synced && session.held == null)) {
-                welcome(session, channel);
-            }
+            join(session, channel);
             return;
         }
-        if (!channel.equals(session.channel)) {
+        if (!channel.equals(session.channel) || CoherentMessage.session(message) != session.session) {
             return;
         }
         String wrong = handle(session, kind, message);
@@ -311,8 +367,10 @@ final class Directory {
     private void refuse(Session session, String why) {
         log.error("space {}: member {} is not answered: {}", space, session.id.node(), why);
         MessageChannel channel = session.channel;
+        long number = session.session;
         close(session);
         session.channel = channel;
+        session.session = number;
         session.refusal = why;
         session.outbox.add(MessageKind.REFUSED, 0);
     }
@@ -329,13 +387,14 @@ final class Directory {
             return hold(session, message);
         }
         if (kind == MessageKind.SYNC_END) {
-            return synced(session);
+            return synced(session, CoherentMessage.layout(message));
+        }
+        if (!session.synced) {
+            // With another map of the homes the member does not know that it was not heard.
+            return session.held == null ? null : "before the member has said which pages it has";
         }
         if (kind == MessageKind.LEFT) {
             return left(session);
-        }
-        if (!session.synced) {
-            return "before the member has said which pages it has";
         }
         int index = index(CoherentMessage.page(message));
         if (index == DirectoryExtents.ELSEWHERE) {
@@ -372,6 +431,9 @@ final class Directory {
             return;
         }
         pages.begin(index, session.number, write, hasShared);
+        if (pages.isMirroring(index)) {
+            return;
+        }
         if (pages.isExclusive(index)) {
             recall(index);
             return;
@@ -417,7 +479,10 @@ final class Directory {
 
     /** Answers the request for a page if nothing is missing. */
     private void finish(int index) {
-        if (!pages.isBusy(index) || pages.isExclusive(index) || pages.waiting(index) != 0) {
+        if (!pages.isBusy(index)
+                || pages.isExclusive(index)
+                || pages.waiting(index) != 0
+                || pages.isMirroring(index)) {
             return;
         }
         int requester = pages.requester(index);
@@ -505,18 +570,47 @@ final class Directory {
             }
             return null;
         }
-        if (!isUnchanged) {
-            MemorySegment.copy(
-                    message,
-                    CoherentMessage.HEADER_BYTES,
-                    extents.frames(index),
-                    extents.offset(index),
-                    CoherentMessage.PAGE_BYTES);
+        pages.setSent(index, true);
+        if (pages.isMirroring(index)) {
+            // It is the same page once more: the owner protects it until it is confirmed.
+            return null;
         }
-        pages.share(index);
-        session.outbox.add(MessageKind.PUT_ACK, page(index));
-        shared(index);
+        if (isUnchanged) {
+            kept(index);
+            return null;
+        }
+        MemorySegment.copy(
+                message,
+                CoherentMessage.HEADER_BYTES,
+                extents.frames(index),
+                extents.offset(index),
+                CoherentMessage.PAGE_BYTES);
+        if (mirrors.has(index)) {
+            pages.markMirroring(index);
+            mirrors.send(index);
+        } else {
+            kept(index);
+        }
         return null;
+    }
+
+    /** The second home has the version that the frame has, or there is no second home. */
+    private void mirrored(int index) {
+        pages.mirrored(index);
+        kept(index);
+    }
+
+    /** All homes have what the owner of a page has sent. The owner may be gone. */
+    private void kept(int index) {
+        if (pages.isExclusive(index)) {
+            Session owner = session(pages.owner(index));
+            pages.share(index);
+            if (pages.isSent(index)) {
+                owner.outbox.add(MessageKind.PUT_ACK, page(index));
+            }
+        }
+        pages.setSent(index, false);
+        shared(index);
     }
 
     /** The frame has the newest version of a page, and no member may write to it: goes on with the request for it. */
@@ -549,14 +643,14 @@ final class Directory {
             if (pages.isBusy(index) && pages.requester(index) == session.number) {
                 pages.orphan(index);
             }
+            if (pages.isOwner(index, session.number)) {
+                pages.setSent(index, false);
+            }
         }
     }
 
     /** The member has ended and has sent its pages home; its attachment ends soon. */
     private @Nullable String left(Session session) {
-        if (!session.synced) {
-            return "before the member has said which pages it has";
-        }
         close(session);
         for (int index = 0; index < pages.count(); index++) {
             if (pages.isOwner(index, session.number)) {
@@ -571,8 +665,9 @@ final class Directory {
 
     private @Nullable String beginSync(Session session) {
         if (session.synced || session.held != null) {
-            return "the member has said on this channel already which pages it has";
+            return "the member has said in this session already which pages it has";
         }
+        session.heard = true;
         session.held = OffHeap.allocate(pages.count());
         return null;
     }
@@ -587,22 +682,29 @@ final class Directory {
             int what = CoherentMessage.held(message, i);
             if (what != CoherentMessage.ABSENT) {
                 int index = index(first + i);
-                if (index == DirectoryExtents.ELSEWHERE) {
-                    return "this node is not the home of page %d".formatted(first + i);
+                if (index != DirectoryExtents.ELSEWHERE) {
+                    held.set(JAVA_BYTE, index, (byte) what);
                 }
-                held.set(JAVA_BYTE, index, (byte) what);
             }
         }
         return null;
     }
 
-    /** The member has said which pages it has. */
-    private @Nullable String synced(Session session) {
+    /**
+     * The member has said which pages it has. If it has another map of the homes than this node, one of the two will get
+     * the other one, and begins another session.
+     *
+     * @param layout of the extents whose pages it has named
+     */
+    private @Nullable String synced(Session session, long layout) {
         MemorySegment held = session.held;
         if (held == null) {
             return "not after SYNC_BEGIN";
         }
         session.held = null;
+        if (layout != extents.layout()) {
+            return null;
+        }
         for (int index = 0; index < pages.count(); index++) {
             if (!mayHold(session, index, held.get(JAVA_BYTE, index))) {
                 return "it cannot have page %d".formatted(page(index));
@@ -673,7 +775,7 @@ final class Directory {
 
     /** Sends what may be sent. Returns how many messages. */
     int send() {
-        int sent = 0;
+        int sent = mirrors.send();
         for (Session session : sessions) {
             MessageChannel channel = session == null ? null : session.channel;
             if (session != null && channel != null) {

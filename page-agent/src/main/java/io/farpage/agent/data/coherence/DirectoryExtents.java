@@ -38,7 +38,21 @@ final class DirectoryExtents {
         pages = count;
     }
 
-    /** How many there are. */
+    /** How many extents there are. */
+    int count() {
+        return extents.length;
+    }
+
+    /** By which a member's SYNC_END says that it has named the pages of these extents, and no others. */
+    long layout() {
+        long sum = 0;
+        for (Extent extent : extents) {
+            sum = CoherentMessage.layout(sum, extent.firstPage(), extent.pages());
+        }
+        return sum;
+    }
+
+    /** How many pages there are. */
     int pages() {
         return pages;
     }
@@ -54,7 +68,8 @@ final class DirectoryExtents {
         return ELSEWHERE;
     }
 
-    private int extentOf(int index) {
+    /** The extent that a page with an index is in, from 0 on. */
+    int extentOf(int index) {
         int extent = bases.length - 1;
         while (bases[extent] > index) {
             extent--;

@@ -20,7 +20,9 @@ import java.lang.foreign.MemorySegment;
  * 36      the member that has requested it has no use for the answer
  * 37      the newest version is lost
  * 38      the only member that has it no longer writes to it, and sends it
+ * 39      the second home does not have the version that the frame has
  * 40..43  number of the member that requests it
+ * 44      the owner has sent it in its present session, and is told when all homes have it
  * </pre>
  */
 final class DirectoryPages {
@@ -36,7 +38,9 @@ final class DirectoryPages {
     private static final long ORPHANED = 1L << 36;
     private static final long LOST = 1L << 37;
     private static final long SENDING = 1L << 38;
+    private static final long MIRRORING = 1L << 39;
     private static final int REQUESTER_SHIFT = 40;
+    private static final long SENT = 1L << 44;
     private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | (0xFL << REQUESTER_SHIFT);
 
     private final int count;
@@ -117,6 +121,28 @@ final class DirectoryPages {
     /** Whether the owner of a page no longer writes to it. */
     boolean isSending(int page) {
         return (get(page) & SENDING) != 0;
+    }
+
+    /** Whether the second home does not have the version that the frame has. */
+    boolean isMirroring(int page) {
+        return (get(page) & MIRRORING) != 0;
+    }
+
+    void markMirroring(int page) {
+        set(page, get(page) | MIRRORING);
+    }
+
+    void mirrored(int page) {
+        set(page, get(page) & ~MIRRORING);
+    }
+
+    /** Whether the owner has sent the page in its present session, and waits until all homes have it. */
+    boolean isSent(int page) {
+        return (get(page) & SENT) != 0;
+    }
+
+    void setSent(int page, boolean isSent) {
+        set(page, isSent ? get(page) | SENT : get(page) & ~SENT);
     }
 
     boolean isLost(int page) {

@@ -192,16 +192,23 @@ final class Member implements CoherentMember {
 
     /** Returns what is wrong with the message, null if nothing is. */
     private @Nullable String handle(Port port, MessageKind kind, MemorySegment message) {
+        long session = CoherentMessage.session(message);
         if (kind == MessageKind.ADMITTED) {
-            sync(port);
+            if (port.admit(session)) {
+                sync(port);
+            }
             return null;
         }
         if (kind == MessageKind.REFUSED) {
             return CoherentMessage.text(message);
         }
+        if (!port.isOf(session)) {
+            // The home will learn what became of it by what the member says in the next session.
+            return null;
+        }
         long at = CoherentMessage.page(message);
-        if (at < 0 || at >= pages.size() || !homes.of((int) at).equals(port) || !port.isSynced()) {
-            return "it is not the home of the page, or was not told yet which pages this member has";
+        if (at < 0 || at >= pages.size() || !homes.of((int) at).equals(port)) {
+            return "it is not the home of the page";
         }
         int page = (int) at;
         return switch (kind) {
@@ -216,9 +223,6 @@ final class Member implements CoherentMember {
 
     /** Says which pages the member has, and requests again what it waits for. */
     private void sync(Port port) {
-        if (port.isSynced()) {
-            return;
-        }
         port.beginSync();
         port.outbox().add(MessageKind.SYNC_BEGIN, 0);
         List<CoherentExtent> extents = homes.extentsOf(port);

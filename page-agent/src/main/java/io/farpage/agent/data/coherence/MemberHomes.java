@@ -2,8 +2,10 @@ package io.farpage.agent.data.coherence;
 
 import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.agent.data.shard.MessageChannel;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,10 +41,24 @@ final class MemberHomes {
             int count = (int) (now.endPage(i) - now.firstPage(i));
             list.add(new CoherentExtent(now.firstPage(i), count, now.node(i), now.isLost(i)));
         }
+        List<Port> moved = ports.stream()
+                .filter(port -> layout(port, extents) != layout(port, list))
+                .toList();
         extents = List.copyOf(list);
         homes = extents.stream().map(extent -> port(extent.home())).toArray(Port[]::new);
         node.channels().forEach(this::onOpened);
+        moved.forEach(Port::rejoin);
         return true;
+    }
+
+    private static long layout(Port port, List<CoherentExtent> extents) {
+        long sum = 0;
+        for (CoherentExtent extent : extents) {
+            sum = extent.home().equals(port.home())
+                    ? CoherentMessage.layout(sum, extent.firstPage(), extent.pages())
+                    : sum;
+        }
+        return sum;
     }
 
     private Port port(String home) {
@@ -51,10 +67,25 @@ final class MemberHomes {
                 return port;
             }
         }
-        Port added =
-                new Port(home, (to, kind, flags, page) -> writer.write(to, kind, flags, page, pagesOfSync(kind, page)));
+        Sender sender = new Sender();
+        Port added = new Port(home, sender);
+        sender.port = added;
         ports.add(added);
         return added;
+    }
+
+    /** Writes the messages to a home. */
+    private final class Sender implements Outbox.Writer {
+        private @Nullable Port port;
+
+        @Override
+        public int write(MemorySegment to, MessageKind kind, int flags, long page) {
+            Port home = Objects.requireNonNull(port);
+            if (kind == MessageKind.SYNC_END) {
+                CoherentMessage.setLayout(to, layout(home, extents));
+            }
+            return writer.write(to, kind, flags, home.session(), page, pagesOfSync(kind, page));
+        }
     }
 
     /** How many pages a SYNC describes that begins with a page. */

@@ -25,9 +25,10 @@ final class MemberWriter {
     /**
      * Writes one. Returns its length.
      *
+     * @param session number of the session with the home
      * @param count pages that a SYNC describes
      */
-    int write(MemorySegment to, MessageKind kind, int flags, long page, int count) {
+    int write(MemorySegment to, MessageKind kind, int flags, long session, long page, int count) {
         boolean isUnchanged = kind == MessageKind.PUT && pages.has((int) page, PARKED);
         CoherentMessage.write(
                 to,
@@ -35,6 +36,7 @@ final class MemberWriter {
                 isUnchanged ? flags | CoherentMessage.UNCHANGED : flags,
                 guest.space(),
                 guest.id().attachment(),
+                session,
                 page);
         if (kind == MessageKind.PUT && !isUnchanged) {
             memory.read((int) page, CoherentMessage.payload(to));

@@ -39,7 +39,22 @@ enum MessageKind {
     /** Directory to member: the newest version of a page was lost with its owner. */
     LOST,
     /** Directory to member: the directory answers no more messages of it. The text says why. */
-    REFUSED;
+    REFUSED,
+    /** Directory to the second home of some of its pages: the directory is ready to send pages. */
+    MIRROR_JOIN,
+    /** Directory to second home: the bytes of a page, in its newest version. */
+    MIRROR,
+    /** Second home to directory: it takes pages from now on. Nothing that it was sent before counts. */
+    MIRROR_READY,
+    /** Second home to directory: it has the page. */
+    MIRROR_ACK;
+
+    /** For which part of a node a message is. */
+    enum Receiver {
+        MEMBER,
+        DIRECTORY,
+        SECOND_HOME
+    }
 
     private static final MessageKind[] ALL = values();
 
@@ -48,9 +63,13 @@ enum MessageKind {
         return code >= 0 && code < ALL.length ? ALL[code] : null;
     }
 
-    /** Whether members send it. */
-    boolean isForDirectory() {
-        return compareTo(LEFT) <= 0;
+    Receiver receiver() {
+        return switch (this) {
+            case JOIN, GETS, GETM, PUT, INV_ACK, SYNC_BEGIN, SYNC, SYNC_END, LEFT, MIRROR_READY, MIRROR_ACK ->
+                Receiver.DIRECTORY;
+            case ADMITTED, DATA_S, DATA_M, GRANT_M, INV, RECALL, PUT_ACK, LOST, REFUSED -> Receiver.MEMBER;
+            case MIRROR_JOIN, MIRROR -> Receiver.SECOND_HOME;
+        };
     }
 
     byte code() {

@@ -9,6 +9,9 @@ final class Port {
     private final Outbox outbox;
     private @Nullable MessageChannel channel;
     private boolean synced;
+    /** Number of the session that the home began last on the channel; 0 if none. */
+    private long session;
+
     private int requests;
     private final int[] requested = new int[Member.MAX_REQUESTS];
     private final long[] seenAt = new long[Member.MAX_REQUESTS];
@@ -34,19 +37,41 @@ final class Port {
         outbox.add(MessageKind.JOIN, 0);
     }
 
+    /** Another session is needed, since the home has other extents now. */
+    void rejoin() {
+        synced = false;
+        outbox.clear();
+        if (channel != null) {
+            outbox.add(MessageKind.JOIN, 0);
+        }
+    }
+
     void close() {
         channel = null;
         synced = false;
+        session = 0;
         outbox.clear();
+    }
+
+    /** The home begins a session. Returns whether it is another one. */
+    boolean admit(long number) {
+        boolean isOther = number != session;
+        session = number;
+        return isOther;
+    }
+
+    /** Number of the session that messages belong to. */
+    long session() {
+        return session;
+    }
+
+    /** Whether a message belongs to the session in which the home was told which pages the member has. */
+    boolean isOf(long number) {
+        return synced && number == session;
     }
 
     boolean isOn(MessageChannel other) {
         return other.equals(channel);
-    }
-
-    /** Whether the home knows which pages the member has, so that it may be asked for others. */
-    boolean isSynced() {
-        return synced;
     }
 
     /** What the member requests from now on is behind what it says it has. */

@@ -521,7 +521,18 @@ final class HostingTest {
     @Test
     void shouldServeTheMembersOfCoherentSpaces() throws Exception {
         step(coherent(10, List.of(), "a", "b"));
-        assertEquals(List.of(new HostedExtent(SPACE, 4, 4, 8192, false, Set.of(member("a"), member("b")))), served);
+        assertEquals(
+                List.of(new HostedExtent(
+                        SPACE,
+                        4,
+                        4,
+                        8192,
+                        false,
+                        Set.of(member("a"), member("b")),
+                        Optional.empty(),
+                        Optional.empty(),
+                        false)),
+                served);
         assertTrue(done.containsAll(List.of("want a", "want b")), done::toString);
         assertEquals(List.of(ack(10, List.of())), takeAcks());
         step(coherent(11, List.of(), "a", "b"));

@@ -2,8 +2,12 @@ package io.farpage.agent.data.coherence;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.coherence.CoherentWorld.Event;
 import io.farpage.agent.data.coherence.CoherentWorld.Setup;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -14,8 +18,7 @@ class CoherenceModelTest {
     private static final int STEPS = 2_000;
     private static final long WORLDS = Long.getLong("farpage.worlds", 300);
 
-    private static Setup draw(
-            Random random, boolean breaks, boolean restarts, boolean leaves, boolean kills, boolean adopts) {
+    private static Setup draw(Random random, Set<Event> events) {
         int pages = 1 + random.nextInt(5);
         int homes = 1 + random.nextInt(Math.min(2, pages));
         return new Setup(
@@ -25,80 +28,90 @@ class CoherenceModelTest {
                 1 + random.nextInt(pages),
                 1 + random.nextInt(3),
                 1 + random.nextInt(6),
-                breaks,
-                restarts,
-                leaves,
-                kills,
-                adopts);
+                events);
     }
 
-    private static long run(boolean breaks, boolean restarts, boolean leaves, boolean kills, boolean adopts) {
+    private static void run(Event... events) {
+        Set<Event> all = EnumSet.noneOf(Event.class);
+        all.addAll(List.of(events));
         long stores = 0;
         long adoptions = 0;
+        long drops = 0;
         long start = Long.getLong("farpage.seed", System.nanoTime());
         for (long i = 0; i < WORLDS; i++) {
             long seed = start + i;
-            Setup setup = draw(new Random(seed), breaks, restarts, leaves, kills, adopts);
             try {
-                CoherentWorld world = new CoherentWorld(setup, seed);
+                CoherentWorld world = new CoherentWorld(draw(new Random(seed), all), seed);
                 world.run(STEPS);
                 stores += world.stores();
                 adoptions += world.adoptions();
+                drops += world.drops();
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError("-Dfarpage.seed=" + seed + ": " + e.getMessage(), e);
             }
         }
-        assertTrue(adopts ? adoptions > WORLDS : adoptions == 0, "adoptions: " + adoptions);
-        return stores;
+        assertTrue(stores > WORLDS, "stores: " + stores);
+        assertTrue(all.contains(Event.ADOPTS) ? adoptions > WORLDS : adoptions == 0, "adoptions: " + adoptions);
+        assertTrue(all.contains(Event.DROPS) ? drops > WORLDS / 4 : drops == 0, "drops: " + drops);
     }
 
     @Test
     void shouldBeCoherentWhenNothingFails() {
-        assertTrue(run(false, false, false, false, false) > WORLDS);
+        run();
     }
 
     @Test
     void shouldBeCoherentWhenChannelsBreak() {
-        assertTrue(run(true, false, false, false, false) > WORLDS);
+        run(Event.BREAKS);
     }
 
     @Test
     void shouldBeCoherentWhenAgentsOfHomesAreKilled() {
-        assertTrue(run(true, true, false, false, false) > WORLDS);
+        run(Event.BREAKS, Event.RESTARTS);
     }
 
     @Test
     void shouldBeCoherentWhenProcessesEnd() {
-        assertTrue(run(true, true, true, false, false) > WORLDS);
+        run(Event.BREAKS, Event.RESTARTS, Event.LEAVES);
     }
 
     @Test
     void shouldLosePagesLoudlyWhenMembersAreKilled() {
-        assertTrue(run(true, false, true, true, false) > WORLDS);
+        run(Event.BREAKS, Event.LEAVES, Event.KILLS);
     }
 
     @Test
     void shouldReadNoOldVersionWhenHomeDoesNotKnowWhatWasLost() {
-        assertTrue(run(true, true, true, true, false) > WORLDS);
+        run(Event.BREAKS, Event.RESTARTS, Event.LEAVES, Event.KILLS);
     }
 
     @Test
     void shouldLoseNoPageWhenAgentsOfMembersAreKilled() {
-        assertTrue(run(false, false, false, false, true) > WORLDS);
+        run(Event.ADOPTS);
     }
 
     @Test
     void shouldSavePagesWhenProcessEndsBeforeItIsAdopted() {
-        assertTrue(run(true, false, true, false, true) > WORLDS);
+        run(Event.BREAKS, Event.LEAVES, Event.ADOPTS);
     }
 
     @Test
     void shouldBeCoherentWhenAgentsOfHomesAndMembersAreKilled() {
-        assertTrue(run(true, true, true, false, true) > WORLDS);
+        run(Event.BREAKS, Event.RESTARTS, Event.LEAVES, Event.ADOPTS);
+    }
+
+    @Test
+    void shouldLoseNoPageWhenAHomeIsDropped() {
+        run(Event.DROPS);
+    }
+
+    @Test
+    void shouldLoseNoPageWhenAHomeIsDroppedAndAgentsAreKilled() {
+        run(Event.BREAKS, Event.RESTARTS, Event.LEAVES, Event.ADOPTS, Event.DROPS);
     }
 
     @Test
     void shouldReadNoOldVersionWhenAllOfThatFails() {
-        assertTrue(run(true, true, true, true, true) > WORLDS);
+        run(Event.values());
     }
 }

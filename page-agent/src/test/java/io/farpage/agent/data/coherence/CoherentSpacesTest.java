@@ -69,7 +69,7 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
     public void killed(SimulatedProcess by, int page) {}
 
     private static HostedExtent extent(boolean torn, MemberId... members) {
-        return new HostedExtent(SPACE, 0, PAGES, OFFSET, torn, Set.of(members));
+        return HostedExtent.of(SPACE, 0, PAGES, OFFSET, torn, Set.of(members));
     }
 
     private CompletableFuture<Void> hosting(HostedExtent... all) {
@@ -127,7 +127,9 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
 
     private void say(MessageKind kind, long page) {
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES, 8);
-        CoherentMessage.write(message, kind, 0, SPACE, OTHER.attachment(), page);
+        spaces.doWork();
+        CoherentMessage.write(message, kind, 0, SPACE, OTHER.attachment(), channel.session(), page);
+        CoherentMessage.setLayout(message, CoherentMessage.layout(0, 0, PAGES));
         spaces.onMessage(channel, message);
     }
 
@@ -237,7 +239,7 @@ class CoherentSpacesTest implements CoherentSpaces.Home, SimulatedProcess.Observ
 
     @Test
     void shouldSayWhyExtentsAreNotServed() {
-        CompletableFuture<Void> applied = hosting(new HostedExtent(SPACE, 0, 100, OFFSET, false, Set.of(OTHER)));
+        CompletableFuture<Void> applied = hosting(HostedExtent.of(SPACE, 0, 100, OFFSET, false, Set.of(OTHER)));
         assertTrue(applied.isCompletedExceptionally(), "they are not in the pool");
     }
 }

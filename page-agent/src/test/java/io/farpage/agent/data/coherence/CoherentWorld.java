@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -33,29 +34,38 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     private static final long SPACE = 7;
     private static final int WORD = 8;
 
+    /** What may happen besides. */
+    enum Event {
+        /** Channels break. */
+        BREAKS,
+        /** Agents of homes are killed, and their successors begin with what members say. */
+        RESTARTS,
+        /** Processes end, and others take their places. */
+        LEAVES,
+        /** Members end without sending their pages home. */
+        KILLS,
+        /** Agents of members are killed, and their successors adopt the processes. */
+        ADOPTS,
+        /** Each page has a second home, and a first one may be dropped: at once, though it may live on for a while. */
+        DROPS
+    }
+
     /**
-     * What may happen.
+     * What there is.
      *
-     * @param homes nodes with directories, each for some of the pages
+     * @param homes nodes with directories, each for some of the pages; behind them their second homes, if there are any
      * @param credits of each side of a channel
-     * @param breaks whether channels break
-     * @param restarts whether the agents of homes are killed, and their successors begin with what members say
-     * @param leaves whether processes end, and others take their places
-     * @param kills whether members end without sending their pages home
-     * @param adopts whether agents of members are killed, and their successors adopt the processes
      */
-    record Setup(
-            int homes,
-            int members,
-            int pages,
-            int limit,
-            int threads,
-            int credits,
-            boolean breaks,
-            boolean restarts,
-            boolean leaves,
-            boolean kills,
-            boolean adopts) {}
+    record Setup(int homes, int members, int pages, int limit, int threads, int credits, Set<Event> events) {
+        boolean has(Event event) {
+            return events.contains(event);
+        }
+
+        /** How many nodes are homes. */
+        int places() {
+            return has(Event.DROPS) ? 2 * homes : homes;
+        }
+    }
 
     private final Setup setup;
     private final Random random;
@@ -65,34 +75,136 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     /** Pages whose newest version a killed member had. */
     private final boolean[] mayBeLost;
 
-    private final SpaceMap map;
+    /** By extent: whether its first home was dropped. */
+    private final boolean[] dropped;
+    /** By home: its channel to the other home of its extent. */
+    private final @Nullable SimulatedChannel[] mirrors;
+
+    private SpaceMap map;
     private long now = 1;
     private long nextAttachment = 1;
     private long nextValue = 1;
+    private long sessions;
     private long loads;
     private long stores;
     private long signals;
     private long adoptions;
+    private long drops;
     private final StringBuilder trace = new StringBuilder();
     private boolean calm;
     /** Whether a member was killed. */
     private boolean isTorn;
 
-    /** A home: its frames outlive its agent. */
+    /** A home: its frames outlive its agent. Either a directory is here, or the directory's second home, or nothing. */
     private final class SimulatedHome {
         final String name;
+        final int number;
         final Extent extent;
+
+        @Nullable
         Directory directory;
 
-        SimulatedHome(String name, Extent extent) {
-            this.name = name;
+        @Nullable
+        SecondHome second;
+
+        SimulatedHome(int number, Extent extent) {
+            this.number = number;
+            name = "home" + number;
             this.extent = extent;
-            directory = new Directory(SPACE, List.of(extent), false);
+        }
+
+        /** The coordinator has the first home dropped. */
+        boolean isDropped() {
+            return dropped[number % setup.homes()] && number < setup.homes();
+        }
+
+        boolean isFirst() {
+            return dropped[number % setup.homes()] == (number >= setup.homes());
+        }
+
+        /** Reads what the coordinator says of its part. */
+        void follow(boolean isNew) {
+            if (isDropped()) {
+                directory = null;
+            } else if (!isFirst()) {
+                SecondHome now = second == null ? new SecondHome(SPACE, extent.frames(), () -> nextSession()) : second;
+                second = now;
+                now.set(List.of(place()), mirrorChannels());
+            } else {
+                Directory now = new Directory(SPACE, List.of(extent), isTorn && !isNew, () -> nextSession());
+                directory = now;
+                second = null;
+                boolean hasSecond = setup.has(Event.DROPS) && number < setup.homes();
+                now.setSecondHomes(
+                        List.of(hasSecond ? Optional.of("home" + (number + setup.homes())) : Optional.empty()),
+                        mirrorChannels());
+                now.setMembers(members(number), isTorn, true, channelsOf(number));
+            }
+        }
+
+        private HostedExtent place() {
+            return new HostedExtent(
+                    SPACE,
+                    extent.firstPage(),
+                    extent.pages(),
+                    0,
+                    false,
+                    Set.of(),
+                    Optional.of("home" + (number - setup.homes())),
+                    Optional.empty(),
+                    false);
+        }
+
+        private List<SimulatedChannel> mirrorChannels() {
+            SimulatedChannel channel = mirrors[number];
+            return channel == null ? List.of() : List.of(channel);
+        }
+
+        void onOpened(SimulatedChannel channel) {
+            if (directory != null) {
+                directory.onOpened(channel);
+            }
+        }
+
+        void onClosed(SimulatedChannel channel) {
+            if (directory != null) {
+                directory.onClosed(channel);
+            }
+            if (second != null) {
+                second.onClosed(channel);
+            }
+        }
+
+        void onMessage(SimulatedChannel channel, MemorySegment message) {
+            MessageKind kind = CoherentMessage.kind(message);
+            boolean isForSecond = kind == MessageKind.MIRROR || kind == MessageKind.MIRROR_JOIN;
+            if (isForSecond && second != null) {
+                second.onMessage(channel, message);
+            } else if (!isForSecond && directory != null) {
+                directory.onMessage(channel, message);
+            }
+        }
+
+        void send() {
+            if (directory != null) {
+                directory.send();
+            }
+            if (second != null) {
+                second.send();
+            }
+        }
+
+        void setMembers() {
+            if (directory != null && !isDropped()) {
+                directory.setMembers(members(number), isTorn, false, channelsOf(number));
+            }
         }
 
         void restart() {
-            directory = new Directory(SPACE, List.of(extent), isTorn);
-            directory.setMembers(members(homes.indexOf(this)), isTorn, true, List.of());
+            disconnectMirror(number % setup.homes());
+            directory = null;
+            second = null;
+            follow(false);
         }
     }
 
@@ -102,6 +214,8 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         MemberId id;
         SimulatedProcess process;
         Member member;
+        /** As its agent has it. */
+        SpaceMap known;
 
         @Nullable
         PagerEnd end;
@@ -123,15 +237,16 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         @SuppressWarnings("NullAway.Init")
         Node(String name) {
             this.name = name;
-            toHome = new SimulatedChannel[setup.homes()];
-            fromHome = new SimulatedChannel[setup.homes()];
-            hasCutOff = new boolean[setup.homes()];
+            toHome = new SimulatedChannel[setup.places()];
+            fromHome = new SimulatedChannel[setup.places()];
+            hasCutOff = new boolean[setup.places()];
             begin();
         }
 
         /** Another process takes part. */
         void begin() {
             id = new MemberId(name, 1, nextAttachment++);
+            known = map;
             process = new SimulatedProcess(setup.pages(), setup.threads(), CoherentWorld.this);
             process.onCall = this::called;
             ending = false;
@@ -156,7 +271,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                                     SimulatedProcess.BASE, (long) setup.pages() * SimulatedProcess.PAGE, 0)),
                             Pins.NONE,
                             kept),
-                    () -> map,
+                    () -> known,
                     new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, Duration.ofDays(1)),
                     () -> now,
                     this,
@@ -200,14 +315,14 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 if (isClosedBefore) {
                     disconnect(home);
                 }
-                homes.get(home).directory.setMembers(members(home), isTorn, false, channelsOf(home));
+                homes.get(home).setMembers();
                 disconnect(home);
             }
         }
 
         private boolean isCutOff() {
-            for (boolean each : hasCutOff) {
-                if (!each) {
+            for (int home = 0; home < hasCutOff.length; home++) {
+                if (!hasCutOff[home] && !homes.get(home).isDropped()) {
                     return false;
                 }
             }
@@ -261,9 +376,9 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             fromHome[home] = from;
             if (random.nextBoolean()) {
                 member.onOpened(to);
-                homes.get(home).directory.onOpened(from);
+                homes.get(home).onOpened(from);
             } else {
-                homes.get(home).directory.onOpened(from);
+                homes.get(home).onOpened(from);
                 member.onOpened(to);
             }
         }
@@ -279,7 +394,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 if (!isDown) {
                     member.onClosed(to);
                 }
-                homes.get(home).directory.onClosed(from);
+                homes.get(home).onClosed(from);
             }
         }
     }
@@ -289,26 +404,112 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         random = new Random(seed);
         truth = new long[setup.pages()];
         mayBeLost = new boolean[setup.pages()];
-        List<SpaceMap.Extent> extents = new ArrayList<>();
+        dropped = new boolean[setup.homes()];
+        mirrors = new SimulatedChannel[setup.places()];
         int each = setup.pages() / setup.homes();
-        for (int i = 0; i < setup.homes(); i++) {
-            int first = i * each;
-            int count = i == setup.homes() - 1 ? setup.pages() - first : each;
+        for (int i = 0; i < setup.places(); i++) {
+            int extent = i % setup.homes();
+            int first = extent * each;
+            int count = extent == setup.homes() - 1 ? setup.pages() - first : each;
             MemorySegment frames = Arena.ofAuto().allocate((long) count * SimulatedProcess.PAGE, WORD);
-            homes.add(new SimulatedHome("home" + i, new Extent(first, frames)));
-            extents.add(new SpaceMap.Extent(
-                    first, count, "home" + i, 1, 0, false, List.of(), 1, Optional.empty(), SpaceMap.Pull.NONE));
+            homes.add(new SimulatedHome(i, new Extent(first, frames)));
         }
-        map = new SpaceMap("s", SPACE, setup.pages(), SimulatedProcess.PAGE, extents, 1);
+        map = map();
         for (int i = 0; i < setup.members(); i++) {
             nodes.add(new Node("node" + i));
         }
-        for (int i = 0; i < setup.homes(); i++) {
-            homes.get(i).directory.setMembers(members(i), isTorn, true, channelsOf(i));
+        for (SimulatedHome home : homes) {
+            home.follow(true);
             for (Node node : nodes) {
-                node.connect(i);
+                node.connect(home.number);
             }
         }
+        for (int extent = 0; extent < setup.homes(); extent++) {
+            connectMirror(extent);
+        }
+    }
+
+    private SpaceMap map() {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        for (int i = 0; i < setup.homes(); i++) {
+            SimulatedHome home = homes.get(dropped[i] ? i + setup.homes() : i);
+            extents.add(new SpaceMap.Extent(
+                    home.extent.firstPage(),
+                    home.extent.pages(),
+                    home.name,
+                    1,
+                    0,
+                    false,
+                    List.of(),
+                    1,
+                    Optional.empty(),
+                    SpaceMap.Pull.NONE));
+        }
+        return new SpaceMap("s", SPACE, setup.pages(), SimulatedProcess.PAGE, extents, 1);
+    }
+
+    /** The two homes of an extent exchange messages, if it has two. */
+    private void connectMirror(int extent) {
+        if (!setup.has(Event.DROPS)) {
+            return;
+        }
+        int other = extent + setup.homes();
+        SimulatedChannel toOther = new SimulatedChannel("home" + other, 1, setup.credits());
+        SimulatedChannel toFirst = new SimulatedChannel("home" + extent, 1, setup.credits());
+        mirrors[extent] = toOther;
+        mirrors[other] = toFirst;
+        homes.get(extent).onOpened(toOther);
+        homes.get(other).onOpened(toFirst);
+    }
+
+    private void disconnectMirror(int extent) {
+        if (!setup.has(Event.DROPS)) {
+            return;
+        }
+        for (int home = extent; home < setup.places(); home += setup.homes()) {
+            SimulatedChannel channel = mirrors[home];
+            if (channel != null) {
+                channel.close();
+                mirrors[home] = null;
+                homes.get(home).onClosed(channel);
+            }
+        }
+    }
+
+    private void deliverMirror(int from) {
+        int to = from < setup.homes() ? from + setup.homes() : from - setup.homes();
+        SimulatedChannel sending = mirrors[from];
+        SimulatedChannel receiving = to < setup.places() ? mirrors[to] : null;
+        if (sending != null && receiving != null && !sending.isEmpty()) {
+            MemorySegment message = sending.deliver();
+            note("home " + from + " to home " + to + ": " + text(message));
+            homes.get(to).onMessage(receiving, message);
+        }
+    }
+
+    /** The second home of an extent is the first from now on. The former one, and members, learn of it later. */
+    private void drop(int extent) {
+        if (!dropped[extent]) {
+            note("home " + extent + " is dropped");
+            dropped[extent] = true;
+            map = map();
+            homes.get(extent + setup.homes()).follow(false);
+            drops++;
+        }
+    }
+
+    private void learnOfDrops(Node node, int home) {
+        if (random.nextInt(4) == 0) {
+            node.known = map;
+        }
+        SimulatedHome one = homes.get(home);
+        if (one.isDropped() && random.nextInt(4) == 0) {
+            one.follow(false);
+        }
+    }
+
+    private long nextSession() {
+        return ++sessions;
     }
 
     private Set<MemberId> members(int home) {
@@ -350,6 +551,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         return adoptions;
     }
 
+    long drops() {
+        return drops;
+    }
+
     long signals() {
         return signals;
     }
@@ -364,27 +569,35 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         for (Node node : nodes) {
             node.process.isShort = false;
             node.callsLeft = 0;
-            for (int home = 0; home < setup.homes(); home++) {
+            node.known = map;
+            for (int home = 0; home < setup.places(); home++) {
                 node.cutOff(home);
             }
             node.adopt();
-            for (int home = 0; home < setup.homes(); home++) {
+            for (int home = 0; home < setup.places(); home++) {
                 if (node.toHome[home] == null) {
                     node.connect(home);
                 }
             }
         }
+        homes.stream().filter(SimulatedHome::isDropped).forEach(home -> home.follow(false));
+        for (int extent = 0; extent < setup.homes(); extent++) {
+            if (mirrors[extent] == null) {
+                connectMirror(extent);
+            }
+        }
         for (int i = 0; i < 20_000 && !isDone(); i++) {
             now += 100_000;
             for (Node node : nodes) {
-                for (int home = 0; home < setup.homes(); home++) {
+                for (int home = 0; home < setup.places(); home++) {
                     deliver(node, home, true);
                     deliver(node, home, false);
+                    deliverMirror(home);
                 }
                 node.run(() -> cycle(node));
                 node.process.workers.forEach(worker -> runThread(node, worker));
             }
-            homes.forEach(home -> home.directory.send());
+            homes.forEach(SimulatedHome::send);
             nodes.stream()
                     .filter(node -> node.ending && !node.isDown && node.end != null)
                     .forEach(this::succeed);
@@ -403,18 +616,22 @@ final class CoherentWorld implements SimulatedProcess.Observer {
 
     private void step() {
         Node node = nodes.get(random.nextInt(nodes.size()));
-        int home = random.nextInt(setup.homes());
+        int home = random.nextInt(setup.places());
         int what = random.nextInt(1000);
         if (node.isDown && random.nextInt(20) == 0) {
             node.cutOff(home);
             node.adopt();
+        }
+        if (setup.has(Event.DROPS) && random.nextInt(4) == 0) {
+            dropStep(node, home);
+            return;
         }
         if (what < 350) {
             deliver(node, home, random.nextBoolean());
         } else if (what < 550) {
             node.run(() -> cycle(node));
         } else if (what < 700) {
-            homes.get(home).directory.send();
+            homes.get(home).send();
         } else if (what < 960) {
             runThread(node, node.process.workers.get(random.nextInt(setup.threads())));
         } else if (what < 975) {
@@ -422,7 +639,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         } else if (what < 978) {
             node.process.isShort = !node.process.isShort;
         } else if (what < 984) {
-            if (setup.breaks()) {
+            if (setup.has(Event.BREAKS)) {
                 note("channel of " + node.name + " and home " + home);
                 if (node.toHome[home] != null) {
                     node.disconnect(home);
@@ -431,22 +648,39 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 }
             }
         } else if (what < 985) {
-            if (setup.restarts()) {
+            if (setup.has(Event.RESTARTS)) {
                 restart(home);
             }
         } else if (what < 987) {
-            if (setup.leaves()) {
+            if (setup.has(Event.LEAVES)) {
                 leave(node);
             }
         } else if (what < 988) {
-            if (setup.kills() && random.nextInt(4) == 0) {
+            if (setup.has(Event.KILLS) && random.nextInt(4) == 0) {
                 kill(node);
             }
-        } else if (setup.adopts()) {
+        } else if (setup.has(Event.ADOPTS)) {
             adoptions(node, home, what);
         }
         if (node.ending && !node.isDown && node.end != null) {
             succeed(node);
+        }
+    }
+
+    private void dropStep(Node node, int home) {
+        int what = random.nextInt(1000);
+        if (what < 900) {
+            deliverMirror(home);
+        } else if (what < 970) {
+            learnOfDrops(node, home);
+        } else if (what < 990) {
+            if (mirrors[home] != null) {
+                disconnectMirror(home % setup.homes());
+            } else {
+                connectMirror(home % setup.homes());
+            }
+        } else if (what < 993) {
+            drop(home % setup.homes());
         }
     }
 
@@ -456,7 +690,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         } else if (what < 993) {
             node.run(node::die);
         }
-        if (!node.isDown && node.toHome[home] == null && !setup.breaks()) {
+        if (!node.isDown && node.toHome[home] == null && !setup.has(Event.BREAKS)) {
             node.connect(home);
         }
     }
@@ -476,7 +710,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         if (toHome && !to.isEmpty()) {
             MemorySegment message = to.deliver();
             note(node.name + " to home " + home + ": " + text(message));
-            homes.get(home).directory.onMessage(from, message);
+            homes.get(home).onMessage(from, message);
         } else if (!toHome && !from.isEmpty()) {
             MemorySegment message = from.deliver();
             note("home " + home + " to " + node.name + ": " + text(message));
@@ -547,30 +781,31 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         for (int page = 0; page < setup.pages(); page++) {
             // A home whose agent was killed does not know what the member had.
             int lost = page;
-            mayBeLost[page] |= setup.restarts()
+            mayBeLost[page] |= setup.has(Event.RESTARTS)
+                    || setup.has(Event.DROPS)
                     || homes.stream()
-                            .anyMatch(home -> !home.directory.isComplete()
-                                    || home.directory.isOwner(node.knownTo(homes.indexOf(home)), lost));
+                            .map(home -> Objects.requireNonNull(home.directory))
+                            .anyMatch(directory -> !directory.isComplete()
+                                    || directory.isOwner(node.id, lost)
+                                    || directory.isOwner(node.heir(), lost));
         }
         node.process.end();
         replace(node);
     }
 
     private void replace(Node node) {
-        for (int home = 0; home < setup.homes(); home++) {
+        for (int home = 0; home < setup.places(); home++) {
             if (random.nextBoolean()) {
                 node.disconnect(home);
             }
         }
-        if (node.isDown || setup.adopts()) {
-            for (int home = 0; home < setup.homes(); home++) {
+        if (node.isDown || setup.has(Event.ADOPTS)) {
+            for (int home = 0; home < setup.places(); home++) {
                 node.disconnect(home);
             }
         }
         node.begin();
-        for (int home = 0; home < setup.homes(); home++) {
-            homes.get(home).directory.setMembers(members(home), isTorn, false, channelsOf(home));
-        }
+        homes.forEach(SimulatedHome::setMembers);
     }
 
     /** What must hold after every step. */

@@ -23,8 +23,9 @@ class DirectoryTest {
     private static final int PAGES = 4;
     private static final byte FILLED = 42;
 
+    private long sessions;
     private final MemorySegment frames = Arena.ofAuto().allocate(PAGES * 4096L, 8);
-    private final Directory directory = new Directory(SPACE, List.of(new Extent(FIRST, frames)), false);
+    private final Directory directory = new Directory(SPACE, List.of(new Extent(FIRST, frames)), false, () -> ++sessions);
     private final Played a = new Played("a", 1);
     private final Played b = new Played("b", 2);
 
@@ -42,17 +43,23 @@ class DirectoryTest {
             channel = new SimulatedChannel(node, incarnation, 1000);
         }
 
+        private long session() {
+            directory.send();
+            return channel.session();
+        }
+
         /** Says that it has one page. */
         void hold(long page, int what) {
             MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.PAGE_MESSAGE_BYTES, 8);
-            CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, id.attachment(), page);
+            CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, id.attachment(), session(), page);
             CoherentMessage.hold(message, 0, what);
             directory.onMessage(channel, message);
         }
 
         void say(MessageKind kind, int flags, long page, int payload) {
             MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES + payload, 8);
-            CoherentMessage.write(message, kind, flags, SPACE, id.attachment(), page);
+            CoherentMessage.write(message, kind, flags, SPACE, id.attachment(), session(), page);
+            CoherentMessage.setLayout(message, CoherentMessage.layout(0, FIRST, PAGES));
             message.asSlice(CoherentMessage.HEADER_BYTES).fill(FILLED);
             directory.onMessage(channel, message);
         }
@@ -273,7 +280,7 @@ class DirectoryTest {
         a.say(MessageKind.SYNC_BEGIN, 0);
         // The directory has granted nothing.
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.PAGE_MESSAGE_BYTES, 8);
-        CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, a.id.attachment(), FIRST);
+        CoherentMessage.write(message, MessageKind.SYNC, 0, SPACE, a.id.attachment(), a.session(), FIRST);
         CoherentMessage.hold(message, 1, CoherentMessage.MODIFIED);
         directory.onMessage(a.channel, message);
         a.say(MessageKind.SYNC_END, 0);

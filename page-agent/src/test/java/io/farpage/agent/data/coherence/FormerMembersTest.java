@@ -34,12 +34,14 @@ class FormerMembersTest {
     }
 
     private static HostedExtent extent(boolean torn, MemberId... members) {
-        return new HostedExtent(SPACE, 0, 4, 0, torn, Set.of(members));
+        return HostedExtent.of(SPACE, 0, 4, 0, torn, Set.of(members));
     }
 
     private void say(MessageKind kind, long page) {
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES, 8);
-        CoherentMessage.write(message, kind, 0, SPACE, B.attachment(), page);
+        spaces.doWork();
+        CoherentMessage.write(message, kind, 0, SPACE, B.attachment(), channel.session(), page);
+        CoherentMessage.setLayout(message, CoherentMessage.layout(0, 0, 4));
         spaces.onMessage(channel, message);
     }
 

@@ -35,6 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** A member, and a home that the test plays. */
 class MemberTest implements SimulatedProcess.Observer, Member.Node {
     private static final long SPACE = 7;
+    private static final long SESSION = 3;
     private static final int PAGES = 20;
     private static final MemberId ID = new MemberId("a", 1, 5);
     private static final Duration FLUSH_DEADLINE = Duration.ofSeconds(60);
@@ -141,7 +142,7 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
 
     private void say(MessageKind kind, long page, int payload) {
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES + payload, 8);
-        CoherentMessage.write(message, kind, 0, SPACE, ID.attachment(), page);
+        CoherentMessage.write(message, kind, 0, SPACE, ID.attachment(), SESSION, page);
         member.onMessage(channel, message);
     }
 
@@ -210,7 +211,7 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
         assertEquals(List.of("JOIN 0"), heard());
         say(MessageKind.ADMITTED, 0);
         assertEquals(List.of("SYNC_BEGIN 0", "SYNC 0", "SYNC_END 0", "GETM 1"), heard());
-        // It has been told once on this channel.
+        // It was told already that this session has begun.
         say(MessageKind.ADMITTED, 0);
         assertEquals(List.of(), heard());
     }
@@ -471,7 +472,7 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
     void shouldIgnoreWhatIsSaidToAnotherAttachment() {
         admitted();
         MemorySegment message = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES, 8);
-        CoherentMessage.write(message, MessageKind.RECALL, 0, SPACE, ID.attachment() + 1, 0);
+        CoherentMessage.write(message, MessageKind.RECALL, 0, SPACE, ID.attachment() + 1, SESSION, 0);
         member.onMessage(channel, message);
         assertNull(member.failure());
     }

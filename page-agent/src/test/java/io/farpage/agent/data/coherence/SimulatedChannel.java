@@ -14,6 +14,7 @@ final class SimulatedChannel implements MessageChannel {
     private final Deque<MemorySegment> sent = new ArrayDeque<>();
     private boolean open = true;
     private boolean claimed;
+    private long session;
     /** Is called before and after each message that is sent. */
     Runnable onSend = () -> {};
 
@@ -62,11 +63,19 @@ final class SimulatedChannel implements MessageChannel {
             throw new AssertionError("sent without a claim");
         }
         claimed = false;
+        if (CoherentMessage.kind(buffer) == MessageKind.ADMITTED) {
+            session = CoherentMessage.session(buffer);
+        }
         onSend.run();
         MemorySegment copy = Arena.ofAuto().allocate(length, 8);
         copy.copyFrom(buffer.asSlice(0, length));
         sent.add(copy);
         onSend.run();
+    }
+
+    /** Number of the session that this side, a directory, has begun last. */
+    long session() {
+        return session;
     }
 
     boolean isEmpty() {

@@ -1,18 +1,25 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.extent.ExtentCommand;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
+import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
- * What differs in a coherent space. Several nodes use it at once, each as a member, and each page has one home, whose
- * agent decides which members may have the page. The homes stay, and no node gets keys to their frames.
+ * What differs in a coherent space. Several nodes use it at once, each as a member. The agent of a page's first home
+ * decides which members may have the page, and sends what they have written to the second home, if there is one. While
+ * a space has members, no home joins it, and no node gets keys to its frames.
  */
 final class Coherence {
 
-    /** Why an extent does not leave a node that is drained. */
-    static final String STAYS = "the space is coherent, and its pages do not move; end its guests and delete it";
+    /** Why an extent does not leave a node that is drained, or gets no second home. */
+    static final String STAYS = "the space is coherent, and no home joins it while it has members; end its guests";
 
     private Coherence() {}
 
@@ -35,6 +42,23 @@ final class Coherence {
         }
     }
 
+    /** Whether a coherent space has members, or nodes that are being cut off from it. */
+    static boolean isUsed(Draft draft, Space space) {
+        return space.isCoherent() && !Pulls.isUnattended(draft, space);
+    }
+
+    /**
+     * What is done about failed homes of an extent of a space that has members: they are dropped if another home is
+     * alive. The directory on that one grants nothing before it has heard each member, and a member is heard once it
+     * knows that the failed home was dropped. So a home that was dropped and goes on harms nothing.
+     */
+    static Optional<ExtentCommand> dropFailed(Draft draft, Extent extent) {
+        Predicate<ExtentHome> isFailed = home -> draft.isFailed(home.node());
+        return extent.state() == ExtentState.OK && extent.homes().stream().anyMatch(isFailed.negate())
+                ? extent.homes().stream().filter(isFailed).findFirst().map(ExtentCommand.Drop::new)
+                : Optional.empty();
+    }
+
     /** Refuses one member too many. A node that is being cut off still counts. */
     static void checkMembers(Draft draft, Space space, String node) {
         long others = draft.attachedTo(space).stream()
@@ -45,6 +69,16 @@ final class Coherence {
                     "too-many-members",
                     "space '%s' (id %d) has %d members, and %d are the most; detach it on one of their nodes"
                             .formatted(space.name(), space.id(), others, Space.MOST_MEMBERS));
+        }
+    }
+
+    /** Refuses more homes than a coherent space may have. */
+    static void checkReplicas(Space space, int replicas) {
+        if (space.isCoherent() && replicas > Space.MOST_COHERENT_HOMES) {
+            throw ProblemException.conflict(
+                    "coherent",
+                    "replicas: %d, but space '%s' (id %d) is coherent, and has at most %d homes for each page"
+                            .formatted(replicas, space.name(), space.id(), Space.MOST_COHERENT_HOMES));
         }
     }
 

@@ -112,7 +112,7 @@ public final class Drains {
         if (space.deleting()) {
             return "the space is being deleted";
         }
-        if (space.isCoherent()) {
+        if (Coherence.isUsed(draft, space)) {
             return Coherence.STAYS;
         }
         boolean unattended = Pulls.isUnattended(draft, space);

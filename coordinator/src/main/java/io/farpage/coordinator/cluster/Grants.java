@@ -68,8 +68,10 @@ public final class Grants {
             Space known = draft.spaces
                     .find(Keys.id(space))
                     .orElseThrow(() -> ProblemException.notFound("there is no space with id %d".formatted(space)));
-            Coherence.checkKept(
-                    known, "no home grants keys to its frames; update the agent of node '%s'".formatted(home));
+            if (key.pull().isEmpty()) {
+                Coherence.checkKept(
+                        known, "its members get no keys to frames; update the agent of node '%s'".formatted(home));
+            }
             if (!draft.extents.homes(known).contains(home)) {
                 throw ProblemException.conflict(
                         "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));

@@ -41,11 +41,13 @@ final class RepairPolicy {
     /**
      * What happens to the extents of a space, if it is as it was.
      *
+     * @param hasMembers whether nodes use it as a coherent space, so that failed homes are dropped alone
      * @param commands by the first page of an extent
      * @param places where homes join, each with its bytes
      */
     record SpacePlan(
             Space space,
+            boolean hasMembers,
             Optional<Attachment> writer,
             List<Extent> before,
             Map<Long, ExtentCommand> commands,
@@ -71,6 +73,9 @@ final class RepairPolicy {
      * @param rooms as of the view
      */
     Optional<SpacePlan> propose(Draft view, Space space, Rooms rooms, Limits limits) {
+        if (Coherence.isUsed(view, space)) {
+            return drops(view, space);
+        }
         Optional<Attachment> writer = writer(view, space);
         boolean isUnwritten = Pulls.isUnwritten(view, space);
         if (!isUnwritten && writer.isEmpty()) {
@@ -120,7 +125,18 @@ final class RepairPolicy {
                 || before.stream().anyMatch(extent -> !extent.droppedHomes().isEmpty());
         return commands.isEmpty() && !(isDropped && limits.givesBack().test(space))
                 ? Optional.empty()
-                : Optional.of(new SpacePlan(space, writer, before, commands, places));
+                : Optional.of(new SpacePlan(space, false, writer, before, commands, places));
+    }
+
+    /** The failed homes of a space with members. */
+    private static Optional<SpacePlan> drops(Draft view, Space space) {
+        List<Extent> before = view.extents.of(space);
+        Map<Long, ExtentCommand> commands = new HashMap<>();
+        before.forEach(extent -> Coherence.dropFailed(view, extent)
+                .ifPresent(command -> commands.put(extent.firstPage(), command)));
+        return commands.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new SpacePlan(space, true, Optional.empty(), before, commands, Map.of()));
     }
 
     /** The nodes that a home must not join on. */
@@ -132,10 +148,13 @@ final class RepairPolicy {
         }
     }
 
-    /** Whether nothing will happen to a space unless it or a node changes. The homes of a coherent one stay. */
+    /** Whether nothing will happen to a space unless it or a node changes. */
     boolean isSettled(Draft draft, Space space) {
+        if (Coherence.isUsed(draft, space)) {
+            return draft.extents.of(space).stream()
+                    .allMatch(extent -> Coherence.dropFailed(draft, extent).isEmpty());
+        }
         return space.deleting()
-                || space.isCoherent()
                 || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
     }
 

@@ -159,11 +159,23 @@ public final class Repairs {
         Space space = plan.space();
         return draft.spaces.find(Keys.id(space.id())).filter(space::equals).isPresent()
                 && draft.extents.of(space).equals(plan.before())
-                && (plan.writer().isEmpty()
-                        ? Pulls.isUnwritten(draft, space)
-                        : RepairPolicy.writer(draft, space).equals(plan.writer()))
+                && Coherence.isUsed(draft, space) == plan.hasMembers()
+                && (plan.hasMembers() ? isStillFailed(draft, plan) : isStillWritten(draft, plan))
                 && plan.places().entrySet().stream()
                         .allMatch(place -> FreeSpace.isFree(draft, place.getKey(), place.getValue()));
+    }
+
+    private static boolean isStillWritten(Draft draft, SpacePlan plan) {
+        return plan.writer().isEmpty()
+                ? Pulls.isUnwritten(draft, plan.space())
+                : RepairPolicy.writer(draft, plan.space()).equals(plan.writer());
+    }
+
+    private static boolean isStillFailed(Draft draft, SpacePlan plan) {
+        return plan.before().stream()
+                .allMatch(extent -> Coherence.dropFailed(draft, extent).stream()
+                        .toList()
+                        .equals(plan.of(extent)));
     }
 
     private boolean mayGiveBack(Draft draft, Space space) {

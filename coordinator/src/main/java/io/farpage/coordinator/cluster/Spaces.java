@@ -143,7 +143,7 @@ public final class Spaces {
         int copies = request.replicas().orElse(1);
         long pages = request.sizeBytes() / pageSize;
         List<FreeSpace> rooms = rooms(draft, request);
-        // No extent of a coherent space moves, and each costs its home a directory.
+        // No extent of a coherent space moves while it is used, and each costs its home a directory.
         int extentsOfGroup = options.divides() && !request.isCoherent() ? Bounds.extentsOfGroup(draft) : 1;
         Placement placement = new Placement(rooms, copies, pageSize, extentsOfGroup);
         checkDomains(placement.domains(), copies);
@@ -246,7 +246,7 @@ public final class Spaces {
             if (more == 0) {
                 return before;
             }
-            Coherence.checkKept(before, "no home is added");
+            Coherence.checkReplicas(before, request.replicas());
             checkDomains(
                     (int) rooms(draft).stream()
                             .map(FreeSpace::node)

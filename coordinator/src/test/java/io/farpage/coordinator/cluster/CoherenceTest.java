@@ -11,7 +11,9 @@ import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.GrantRequest;
@@ -45,6 +47,7 @@ class CoherenceTest {
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Grants grants = new Grants(with.ledger);
     private final Hosting hosting = new Hosting(with.ledger, grants);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
 
     @BeforeEach
     void makeASpace() {
@@ -352,7 +355,7 @@ class CoherenceTest {
     }
 
     @Test
-    void shouldMakeNoSnapshotAndAddNoHome() {
+    void shouldMakeNoSnapshotAndObeyNoWriter() {
         Snapshots snapshots = new Snapshots(with.ledger, with.time);
         refused("coherent", () -> snapshots.make("vm"));
         attach("a", A);
@@ -360,7 +363,7 @@ class CoherenceTest {
                 "coherent",
                 () -> snapshots.makeOfGuest(
                         "vm", "a", new SnapshotRequest(A, "monday", "0123456789abcdef", 1, Optional.empty())));
-        refused("coherent", () -> with.spaces.replicate("vm", new SpaceReplicas(2)));
+        refused("coherent", () -> with.spaces.replicate("vm", new SpaceReplicas(3)));
         Hosted document = hosting.of("h1");
         ExtentEpoch extent =
                 ExtentEpoch.of(document.spaces().getFirst().extents().getFirst());
@@ -369,9 +372,9 @@ class CoherenceTest {
     }
 
     @Test
-    void shouldLeaveACoherentSpaceOnADrainedNode() {
+    void shouldLeaveAUsedSpaceOnADrainedNode() {
         Drains drains = new Drains(with.ledger, new Copies(with.time));
-        Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
+        attach("a", A);
         with.spaces.create(request("plain", "h2"));
         with.membership.register("h3", Fixture.node(13, 64 * PAGE));
         drains.begin("h2");
@@ -383,10 +386,66 @@ class CoherenceTest {
         assertFalse(drains.of("h2").drained());
     }
 
+    /** Each page of "two" is on h2 and h3. */
+    private Extent twoHomes() {
+        with.membership.register("h3", Fixture.node(13, 64 * PAGE));
+        with.spaces.create(request("two", "h2", "h3").withReplicas(2).asCoherent());
+        return with.spaces.extents("two").extents().getFirst();
+    }
+
+    private List<String> homesOfTwo() {
+        return with.spaces.extents("two").extents().getFirst().homes().stream()
+                .map(ExtentHome::node)
+                .toList();
+    }
+
+    @Test
+    void shouldDropTheFailedHomeOfAUsedSpace() {
+        Extent before = twoHomes();
+        attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
+        assertEquals(0, repairs.step());
+        assertEquals(2, homesOfTwo().size());
+        String first = before.primary().node();
+        String second = homesOfTwo().getLast();
+        fail(first);
+        repairs.step();
+        assertEquals(List.of(second), homesOfTwo());
+        assertEquals(
+                before.epochNumber() + 1,
+                with.spaces.extents("two").extents().getFirst().epochNumber());
+        fail(second);
+        repairs.step();
+        assertEquals(List.of(second), homesOfTwo(), "the last home is never dropped");
+    }
+
+    @Test
+    void shouldGiveAnotherHomeToASpaceWhenItsMembersHaveLeft() {
+        twoHomes();
+        attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
+        fail("h3");
+        repairs.step();
+        with.membership.register("h4", Fixture.node(14, 64 * PAGE));
+        assertEquals(0, repairs.step(), "no home joins while the space has members");
+        attachments.detach("two", "a", A, Detachment.PLAIN);
+        assertTrue(repairs.step() > 0);
+        assertEquals(
+                Optional.of("h4"),
+                with.spaces.extents("two").extents().getFirst().joining().map(ExtentHome::node));
+        attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
+        assertEquals(Optional.empty(), with.spaces.extents("two").extents().getFirst().joining());
+    }
+
+    @Test
+    void shouldMoveAnUnusedSpaceAwayFromADrainedNode() {
+        with.membership.register("h3", Fixture.node(13, 64 * PAGE));
+        new Drains(with.ledger, new Copies(with.time)).begin("h2");
+        assertTrue(repairs.step() > 0);
+    }
+
     @Test
     void shouldNameWhatACoherentSpaceCannotBe() {
         SpaceRequest plain = request("other", "h1");
-        assertRefused("replicas: 2", () -> plain.withReplicas(2).asCoherent());
+        assertRefused("replicas: 3", () -> plain.withReplicas(3).asCoherent());
         assertRefused(
                 "thin: true", () -> SpaceRequest.of("other", PAGE).asThin().asCoherent());
         assertRefused(

@@ -63,6 +63,9 @@ public record Space(
      */
     public static final String DELETED = "space-deleted";
 
+    /** The most homes of each page of a coherent space. */
+    public static final int MOST_COHERENT_HOMES = 2;
+
     /** The most nodes that use a coherent space at once. */
     public static final int MOST_MEMBERS = 16;
 

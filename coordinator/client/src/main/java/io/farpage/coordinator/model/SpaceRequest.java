@@ -87,7 +87,11 @@ public record SpaceRequest(
         if (coherent.isPresent()) {
             checkCoherent(pageSize.getAsInt() == PAGE, "pageSize", pageSize.getAsInt(), "has pages of 4096 bytes");
             checkCoherent(sizeBytes <= MOST_COHERENT_BYTES, "sizeBytes", sizeBytes, "has at most 64 GiB");
-            checkCoherent(replicas.orElse(1) == 1, "replicas", replicas.orElse(1), "has one home for each page");
+            checkCoherent(
+                    replicas.orElse(1) <= Space.MOST_COHERENT_HOMES,
+                    "replicas",
+                    replicas.orElse(1),
+                    "has at most two homes for each page");
             checkCoherent(keyId.isEmpty(), "keyId", keyId.orElse(""), "cannot be encrypted");
             checkCoherent(thin.isEmpty(), "thin", true, "cannot be thin");
             checkCoherent(loading.isEmpty(), "loading", true, "is not loaded");

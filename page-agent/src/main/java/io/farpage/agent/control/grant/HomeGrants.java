@@ -85,16 +85,17 @@ public final class HomeGrants implements PoolAccess, AutoCloseable {
         wanted.keySet().removeIf(cutOff.or(parties -> parties.node().equals(self.id())));
         revokeIf(grant -> cutOff.test(grant.parties()));
         lingering.revokeOf(cutOff);
-        wanted.keySet().removeIf(parties -> isCoherent(parties.space()));
+        wanted.keySet().removeIf(this::isMember);
         revokeOthers();
         thread.wake();
     }
 
-    /** Members of such a space send messages. No node has keys to its frames. */
-    private boolean isCoherent(long space) {
-        return Optional.ofNullable(spaces.get(space))
-                .filter(each -> each.space().isCoherent())
-                .isPresent();
+    /** A member of a coherent space sends messages, and has no keys to its frames. A home that joins it reads them. */
+    private boolean isMember(GrantParties parties) {
+        return parties.pull().isEmpty()
+                && Optional.ofNullable(spaces.get(parties.space()))
+                        .filter(each -> each.space().isCoherent())
+                        .isPresent();
     }
 
     private synchronized void revokeOthers() {

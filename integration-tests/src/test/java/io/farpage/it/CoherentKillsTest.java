@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
@@ -48,6 +49,7 @@ class CoherentKillsTest {
     private static final int FAILURES = KINDS;
     private static final int MANY_FAILURES = 200;
     private static final String SPACE = "shared";
+    private static final String TWO_HOMES = "two";
     private static final Map<String, String> UNKEPT = Map.of("pool.exported", "2MiB");
 
     @SuppressWarnings("NullAway.Init") // set before each test
@@ -140,8 +142,12 @@ class CoherentKillsTest {
     }
 
     private PagedRam join(Guests guests, String node) {
+        return join(guests, node, SPACE);
+    }
+
+    private PagedRam join(Guests guests, String node, String space) {
         Path socket = directory.resolve("socket-" + node);
-        guests.tryAttach(SPACE, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
+        guests.tryAttach(space, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
                 .expect(200);
         return PagedRam.handOver(socket, PAGES);
     }
@@ -280,6 +286,51 @@ class CoherentKillsTest {
         assertEquals(
                 Optional.empty(), cluster.client().space(SPACE).orElseThrow().torn());
         System.out.println(check() + " loads and stores under a handover");
+    }
+
+    /** A home fails for good, with all that it has; then the agent of the other one is killed. */
+    @Test
+    void shouldLoseNothingWhenOneOfTwoHomesIsLost() throws Exception {
+        Map<String, String> own = Map.of("pool.exported", "4MiB");
+        launchKept("spare", own);
+        cluster.awaitAllLinks();
+        cluster.coordinator()
+                .rest()
+                .sendJson(
+                        "POST",
+                        "/api/v1/spaces",
+                        ("{\"name\": \"%s\", \"sizeBytes\": %d, \"coherent\": true, \"replicas\": 2,"
+                                        + " \"homes\": [\"unkept\", \"spare\"]}")
+                                .formatted(TWO_HOMES, PAGES * 4096))
+                .expect(201);
+        Guests a = new Guests(cluster, "a", "spare");
+        Guests b = new Guests(cluster, "b", "spare");
+        try (PagedRam one = join(a, "a", TWO_HOMES);
+                PagedRam other = join(b, "b", TWO_HOMES)) {
+            touch(one);
+            touch(other);
+            awaitProgress();
+            cluster.process("unkept").process().kill();
+            awaitProgress();
+            assertEquals(List.of("spare"), homes());
+            killAgent("spare");
+            awaitProgress();
+            joinThreads();
+        }
+        for (Guests each : List.of(a, b)) {
+            JsonNode status = each.awaitEnded(TWO_HOMES);
+            assertEquals(0, status.get("lostPages").asInt(), status::toString);
+        }
+        assertTrue(cluster.client().space(TWO_HOMES).orElseThrow().torn().isEmpty());
+        System.out.println(check() + " loads and stores while a home was lost");
+    }
+
+    private List<String> homes() throws Exception {
+        return cluster.client().extents(TWO_HOMES).orElseThrow().extents().stream()
+                .flatMap(extent -> extent.homes().stream())
+                .map(ExtentHome::node)
+                .distinct()
+                .toList();
     }
 
     @Test

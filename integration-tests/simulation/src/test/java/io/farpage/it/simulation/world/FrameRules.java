@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * What must hold of the frames of all pools whenever the coordinator commits something: frames that become free, or
  * begin to be a space's, are zeros, and no other node has a key to them; no frame is of two spaces; and an extent gets
  * no home that has not joined it, unless it had none. No home can read a page of an encrypted space, and
- * no node has a key to frames of a coherent one.
+ * no node has a key to frames of a coherent one that no home has joined.
  */
 final class FrameRules {
     /** A region whose range is released while it is being registered is deregistered at once. */
@@ -39,8 +39,10 @@ final class FrameRules {
     private final Map<String, List<Claim>> claims = new HashMap<>();
     /** The ids of encrypted spaces. */
     private final Set<Long> encrypted = new HashSet<>();
-    /** The ids of coherent spaces. */
+    /** The ids of coherent spaces; of one that a home has joined, which reads by keys, no longer. */
     private final Set<Long> coherent = new HashSet<>();
+
+    private final Set<Long> joined = new HashSet<>();
     /** The size of the pages of each space, in bytes. */
     private final Map<Long, Integer> pageBytes = new HashMap<>();
     /** The pool that each node is registered with. */
@@ -121,7 +123,7 @@ final class FrameRules {
         if (space.encryption().isPresent()) {
             encrypted.add(space.id());
         }
-        if (space.isCoherent()) {
+        if (space.isCoherent() && !joined.contains(space.id())) {
             coherent.add(space.id());
         }
     }
@@ -175,6 +177,9 @@ final class FrameRules {
         }
         Extent then = extent(row.before().get());
         Extent now = extent(row.after().get());
+        if (now.joining().isPresent() && joined.add(space(row))) {
+            coherent.remove(space(row));
+        }
         keepsWhatLives(then, now, space(row));
         Set<ExtentHome> former = homes.computeIfAbsent(row.key(), _ -> new HashSet<>());
         former.addAll(then.homes());

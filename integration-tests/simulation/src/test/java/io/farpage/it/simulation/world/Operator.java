@@ -155,10 +155,11 @@ final class Operator {
     }
 
     /** Whether there is a coherent space with a name now. */
-    boolean makeCoherent(String space, long bytes, List<String> homes) {
+    boolean makeCoherent(String space, long bytes, List<String> homes, int replicas) {
         try {
             return client.space(space).isPresent()
                     || client.createSpace(new SpaceRequest(space, bytes, OptionalInt.empty(), Optional.of(homes))
+                                    .withReplicas(replicas)
                                     .asCoherent())
                             .isCoherent();
         } catch (CoordinatorException e) {

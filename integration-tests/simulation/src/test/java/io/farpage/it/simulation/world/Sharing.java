@@ -6,10 +6,12 @@ import io.farpage.it.simulation.guest.MemberVmm;
 import io.farpage.it.simulation.guest.SharedPages;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
@@ -37,8 +39,13 @@ final class Sharing {
 
     private SharedPages pages = new SharedPages("", 0);
     private List<Cluster.Host> homes = List.of();
+    /** Homes of each page. */
+    private int replicas = 1;
+    /** The homes whose pools are gone. */
+    private final Set<String> gone = new HashSet<>();
+
     private boolean isTorn;
-    /** Whether a home's pool is gone. */
+    /** Whether pages have no home. */
     private boolean isLost;
 
     private long operations;
@@ -115,9 +122,11 @@ final class Sharing {
         pages = new SharedPages(space, count);
         isTorn = false;
         isLost = false;
+        gone.clear();
         homes = List.of(any(cluster.hosts()), any(cluster.hosts())).stream()
                 .distinct()
                 .toList();
+        replicas = homes.size() > 1 && engine.oneIn(2) ? 2 : 1;
         // Room at a home that has ended, which the coordinator does not know yet, is lost at once.
         scenario.awaitUnderFaults(
                 "the homes of coherent space " + space + " are registered",
@@ -130,9 +139,10 @@ final class Sharing {
                 () -> operator.makeCoherent(
                         space,
                         (long) count * PAGE,
-                        homes.stream().map(Cluster.Host::id).toList()));
-        note("%d pages at %s"
-                .formatted(count, homes.stream().map(Cluster.Host::id).toList()));
+                        homes.stream().map(Cluster.Host::id).toList(),
+                        replicas));
+        note("%d pages at %s, at %d each"
+                .formatted(count, homes.stream().map(Cluster.Host::id).toList(), replicas));
         for (int i = 1 + engine.random().nextInt(MOST_MEMBERS); i >= 0 && !stopping; i--) {
             unused().ifPresent(this::join);
         }
@@ -211,11 +221,20 @@ final class Sharing {
         home.process().onDeath(() -> {
             if (of == pages) {
                 // Whether the keeper ends, too, is known only later.
-                boolean hasKeeper = keeper.isPresent();
-                isLost |= !hasKeeper;
-                of.homeEnded(hasKeeper);
+                if (keeper.isPresent()) {
+                    of.homeEnded(true);
+                } else {
+                    poolIsGone(home.id());
+                }
             }
         });
+    }
+
+    private void poolIsGone(String home) {
+        gone.add(home);
+        isLost |= gone.size() >= replicas;
+        pages.homeEnded(!isLost);
+        engine.trail().count(isLost ? "home of shared pages lost" : "one of two homes of shared pages lost");
     }
 
     private Path socket(String host) {
@@ -386,9 +405,7 @@ final class Sharing {
         verdicts.excuse(id, 10 * SECOND);
         if (operator.kill(home)) {
             faults.failed();
-            isLost = true;
-            pages.homeEnded(false);
-            engine.trail().count("home of shared pages lost");
+            poolIsGone(id);
             note("the home %s is killed, its pool is gone".formatted(id));
             engine.pause(engine.between(SECOND / 20, 6 * SECOND));
             cluster.start(home);

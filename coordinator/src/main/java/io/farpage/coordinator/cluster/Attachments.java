@@ -307,7 +307,9 @@ public final class Attachments {
         }
         draft.spaces.put(Keys.id(space.id()), space.withTorn(Optional.empty()));
         draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
-        Drops.keepOne(draft, space);
+        if (!Coherence.isUsed(draft, space)) {
+            Drops.keepOne(draft, space);
+        }
     }
 
     /** Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last. */

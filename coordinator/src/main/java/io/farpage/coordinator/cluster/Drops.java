@@ -83,7 +83,7 @@ public final class Drops {
     /**
      * Drops all homes but one from each extent of a torn space that a node uses as it is. Its last writer may have
      * written a page to one home and not to the other, and a page must not be read from both. Repairs copy the one that
-     * is kept: a home whose lease runs, if there is one.
+     * is kept: a home whose lease runs, if there is one. The directories of a coherent space with members know better.
      */
     static void keepOne(Draft draft, Space space) {
         draft.extents.change(

@@ -146,7 +146,8 @@ final class Fences {
      * Drops homes that have not cut an incarnation off and whose leases have run out, so that an attachment can end
      * without them. A home is dropped only if each of its extents has another home whose lease runs, since all homes of
      * an extent have every page that is not in the guest's memory. No node that is attached could miss the drop: each
-     * is being cut off. The frames stay reserved until the home {@link #holds has cut it off}.
+     * is being cut off, or is a member of a coherent space, whose homes do not count on what it knows. The frames stay
+     * reserved until the home {@link #holds has cut it off}.
      *
      * @param awaited the homes that have not cut it off
      * @return true if no home is awaited; false leaves everything as it was
@@ -154,7 +155,8 @@ final class Fences {
     private static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
         if (space.deleting()
                 || !awaited.stream().allMatch(home -> draft.isFailed(home))
-                || !draft.attachedTo(space).stream().allMatch(each -> isCutOff(draft, space, each))) {
+                || !(space.isCoherent()
+                        || draft.attachedTo(space).stream().allMatch(each -> isCutOff(draft, space, each)))) {
             return false;
         }
         for (Extent extent : draft.extents.of(space)) {

@@ -419,6 +419,19 @@ class CoherenceTest {
     }
 
     @Test
+    void shouldCutAMemberOffWithoutAHomeThatHasFailed() {
+        twoHomes();
+        attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
+        attachments.attach("two", "b", new AttachRequest(B, AttachMode.MEMBER));
+        fail("h3");
+        with.membership.register("a", Fixture.node(4, 0));
+        assertEquals(2, attachments.of("two").size());
+        with.fenced("h2", new Incarnation(12), "a", A);
+        assertEquals(List.of("b"), attachments.of("two").stream().map(Attachment::node).toList());
+        assertEquals(List.of("h2"), homesOfTwo());
+    }
+
+    @Test
     void shouldGiveAnotherHomeToASpaceWhenItsMembersHaveLeft() {
         twoHomes();
         attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
@@ -433,6 +446,22 @@ class CoherenceTest {
                 with.spaces.extents("two").extents().getFirst().joining().map(ExtentHome::node));
         attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
         assertEquals(Optional.empty(), with.spaces.extents("two").extents().getFirst().joining());
+    }
+
+    @Test
+    void shouldKeepOneHomeOfATornSpaceOnlyWhenItHasNoMembers() {
+        twoHomes();
+        attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
+        attachments.attach("two", "b", new AttachRequest(B, AttachMode.MEMBER));
+        AttachRequest force =
+                new AttachRequest(B, AttachMode.MEMBER, Optional.of(true), Optional.of(Feature.words()));
+        attachments.detach("two", "b", B, Detachment.torn("3 pages left"));
+        attachments.attach("two", "b", force);
+        assertEquals(2, homesOfTwo().size());
+        attachments.detach("two", "b", B, Detachment.torn("3 pages left"));
+        attachments.detach("two", "a", A, Detachment.PLAIN);
+        attachments.attach("two", "b", force);
+        assertEquals(1, homesOfTwo().size());
     }
 
     @Test

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  8  kind           1 byte, {@link MessageKind}
- *  9  flags          1 byte, {@link #HAS_SHARED} or {@link #UNCHANGED}
+ *  9  flags          1 byte, {@link #HAS_SHARED}, {@link #UNCHANGED} or {@link #IF_FREE}
  * 16  space          8 bytes, id
  * 24  attachment     8 bytes, of the member to the space; 0 between homes
  * 32  page           8 bytes, of the space
@@ -37,6 +37,9 @@ final class CoherentMessage {
 
     /** In a PUT: it has no bytes, since the member has not written to the page. */
     static final byte UNCHANGED = 2;
+
+    /** In a GETS: the page is not wanted if another member has it for itself, or gets it. */
+    static final byte IF_FREE = 4;
 
     /** Pages that one SYNC describes. */
     static final int SYNC_PAGES = PAGE_BYTES * 4;
@@ -81,6 +84,10 @@ final class CoherentMessage {
 
     static boolean isUnchanged(MemorySegment message) {
         return (message.get(JAVA_BYTE, FLAGS) & UNCHANGED) != 0;
+    }
+
+    static boolean isIfFree(MemorySegment message) {
+        return (message.get(JAVA_BYTE, FLAGS) & IF_FREE) != 0;
     }
 
     static long space(MemorySegment message) {

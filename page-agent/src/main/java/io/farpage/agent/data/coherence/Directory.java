@@ -401,7 +401,8 @@ final class Directory {
             return "this node is not its home";
         }
         return switch (kind) {
-            case GETS -> request(session, index, false, false);
+            case GETS ->
+                CoherentMessage.isIfFree(message) ? offer(session, index) : request(session, index, false, false);
             case GETM -> request(session, index, true, CoherentMessage.hasShared(message));
             case PUT -> put(session, index, message);
             case INV_ACK -> invalidated(session, index);
@@ -422,6 +423,23 @@ final class Directory {
         }
         begin(index, session, write, hasShared);
         serve(index);
+        return null;
+    }
+
+    /** A member may read a page soon. No other member gives it up for that. */
+    private @Nullable String offer(Session session, int index) {
+        if (pages.isOwner(index, session.number)) {
+            return "the member has it already";
+        }
+        if (unheard != 0
+                || pages.isBusy(index)
+                || pages.isExclusive(index)
+                || pages.isMirroring(index)
+                || pages.isLost(index)) {
+            session.outbox.add(MessageKind.DECLINED, page(index));
+        } else {
+            begin(index, session, false, false);
+        }
         return null;
     }
 

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.coherence;
 
+import static io.farpage.agent.data.coherence.MemberPages.AHEAD;
 import static io.farpage.agent.data.coherence.MemberPages.AWAITED;
 import static io.farpage.agent.data.coherence.MemberPages.INVALID;
 import static io.farpage.agent.data.coherence.MemberPages.INVALIDATED;
@@ -77,6 +78,7 @@ final class Member implements CoherentMember {
 
     private final MemberHomes homes;
     private final PagerCounters counters = new PagerCounters();
+    private final Readahead readahead;
     private final LongSupplier clock;
     private final Duration flushDeadline;
     private final Consumer<PagerEnd> ended;
@@ -121,6 +123,7 @@ final class Member implements CoherentMember {
         pages = guest.kept().pages();
         homes = new MemberHomes(guest, maps, node, new MemberWriter(guest, pages, memory));
         evictions = new Evictions(pages, options.localPages(), this::evict);
+        readahead = new Readahead(pages, homes, evictions, counters, options.prefetchPages());
     }
 
     /** Id of the space. */
@@ -217,6 +220,7 @@ final class Member implements CoherentMember {
             case RECALL -> recalled(page);
             case PUT_ACK -> confirmed(port, page);
             case LOST -> lost(port, page);
+            case DECLINED -> declined(port, page);
             default -> "not a message of a directory";
         };
     }
@@ -246,6 +250,9 @@ final class Member implements CoherentMember {
             int state = pages.state(page);
             if (state == SENDING) {
                 port.put(page);
+            } else if (isAhead(page) && !pages.has(page, AWAITED)) {
+                pages.clear(page, AHEAD);
+                pages.setState(page, INVALID);
             } else if (!pages.has(page, PARKED)) {
                 if (!port.mayRequest()) {
                     // The agent before may have been granted more pages than it had requests under way.
@@ -259,13 +266,21 @@ final class Member implements CoherentMember {
         }
     }
 
+    /** Whether a page was requested before a thread touched it. */
+    private boolean isAhead(int page) {
+        return pages.state(page) == READING && pages.has(page, AHEAD);
+    }
+
     private static boolean isRequested(int state) {
         return state == READING || state == WRITING || state == UPGRADING;
     }
 
     private void requestAgain(Port port, int page, long seenAt) {
         switch (pages.state(page)) {
-            case READING -> port.request(MessageKind.GETS, 0, page, seenAt);
+            case READING -> {
+                pages.clear(page, AHEAD | AWAITED);
+                port.request(MessageKind.GETS, 0, page, seenAt);
+            }
             case WRITING -> port.request(MessageKind.GETM, 0, page, seenAt);
             case UPGRADING -> port.request(MessageKind.GETM, CoherentMessage.HAS_SHARED, page, seenAt);
             default -> {}
@@ -303,6 +318,10 @@ final class Member implements CoherentMember {
         if (state != expected || !port.isRequested(page)) {
             return "it was not requested";
         }
+        boolean isAwaited = !isAhead(page) || pages.has(page, AWAITED);
+        if (state == READING) {
+            pages.clear(page, AHEAD | AWAITED);
+        }
         boolean hasBytes = kind != MessageKind.GRANT_M;
         if (hasBytes && !CoherentMessage.hasPayload(message)) {
             return "it has no bytes";
@@ -313,7 +332,7 @@ final class Member implements CoherentMember {
         if (flushing || !install(page, bytes)) {
             pages.set(page, PARKED);
             parked.add(page, bytes);
-        } else if (hasBytes) {
+        } else if (hasBytes && isAwaited) {
             counters.recordFault(page, seenAt, arrivedAt, clock.getAsLong());
         }
         return null;
@@ -454,6 +473,21 @@ final class Member implements CoherentMember {
         return null;
     }
 
+    /** A page that may be read soon is another member's: it is requested once a thread wants it. */
+    private @Nullable String declined(Port port, int page) {
+        if (!isAhead(page) || !port.isRequested(page)) {
+            return "it was not requested if it is free";
+        }
+        long seenAt = port.answered(page);
+        if (pages.has(page, AWAITED) && !flushing) {
+            requestAgain(port, page, seenAt);
+        } else {
+            pages.clear(page, AHEAD | AWAITED);
+            pages.setState(page, INVALID);
+        }
+        return null;
+    }
+
     private void lose(int page) {
         if (pages.isResident(page)) {
             memory.punch(page);
@@ -499,6 +533,12 @@ final class Member implements CoherentMember {
                 }
             }
             case LOST -> unpoisoned.add(page, false, 0);
+            case READING -> {
+                counters.repeated().add(1);
+                if (pages.has(page, AHEAD)) {
+                    pages.set(page, AWAITED);
+                }
+            }
             default -> counters.repeated().add(1);
         }
     }
@@ -537,6 +577,9 @@ final class Member implements CoherentMember {
                 }
                 pages.setState(page, isWrite ? WRITING : READING);
                 port.request(isWrite ? MessageKind.GETM : MessageKind.GETS, 0, page, seenAt);
+                if (!isWrite) {
+                    readahead.follow(page, seenAt);
+                }
             }
             case SHARED -> {
                 if (!isWrite) {

@@ -47,7 +47,9 @@ enum MessageKind {
     /** Second home to directory: it takes pages from now on. Nothing that it was sent before counts. */
     MIRROR_READY,
     /** Second home to directory: it has the page. */
-    MIRROR_ACK;
+    MIRROR_ACK,
+    /** Directory to member: a page that was requested if it is free is not. */
+    DECLINED;
 
     /** For which part of a node a message is. */
     enum Receiver {
@@ -67,7 +69,8 @@ enum MessageKind {
         return switch (this) {
             case JOIN, GETS, GETM, PUT, INV_ACK, SYNC_BEGIN, SYNC, SYNC_END, LEFT, MIRROR_READY, MIRROR_ACK ->
                 Receiver.DIRECTORY;
-            case ADMITTED, DATA_S, DATA_M, GRANT_M, INV, RECALL, PUT_ACK, LOST, REFUSED -> Receiver.MEMBER;
+            case ADMITTED, DATA_S, DATA_M, GRANT_M, INV, RECALL, PUT_ACK, LOST, REFUSED, DECLINED ->
+                Receiver.MEMBER;
             case MIRROR_JOIN, MIRROR -> Receiver.SECOND_HOME;
         };
     }

@@ -87,6 +87,11 @@ final class Port {
         return synced && requests < Member.MAX_REQUESTS;
     }
 
+    /** Whether a page may be requested that no thread waits for: some requests are kept for those that wait. */
+    boolean mayReadAhead() {
+        return synced && requests < Member.MAX_REQUESTS - Member.MAX_REQUESTS / 4;
+    }
+
     /** @param seen when the fault was read, nanoseconds */
     void request(MessageKind kind, int flags, int page, long seen) {
         outbox.add(kind, flags, page);

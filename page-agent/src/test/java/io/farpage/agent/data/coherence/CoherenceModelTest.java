@@ -19,7 +19,7 @@ class CoherenceModelTest {
     private static final long WORLDS = Long.getLong("farpage.worlds", 300);
 
     private static Setup draw(Random random, Set<Event> events) {
-        int pages = 1 + random.nextInt(5);
+        int pages = 1 + random.nextInt(7);
         int homes = 1 + random.nextInt(Math.min(2, pages));
         return new Setup(
                 homes,
@@ -28,6 +28,7 @@ class CoherenceModelTest {
                 1 + random.nextInt(pages),
                 1 + random.nextInt(3),
                 1 + random.nextInt(6),
+                random.nextBoolean() ? 1 : 9,
                 events);
     }
 

@@ -55,8 +55,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
      *
      * @param homes nodes with directories, each for some of the pages; behind them their second homes, if there are any
      * @param credits of each side of a channel
+     * @param window pages that a fault requests at most
      */
-    record Setup(int homes, int members, int pages, int limit, int threads, int credits, Set<Event> events) {
+    record Setup(
+            int homes, int members, int pages, int limit, int threads, int credits, int window, Set<Event> events) {
         boolean has(Event event) {
             return events.contains(event);
         }
@@ -272,7 +274,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                             Pins.NONE,
                             kept),
                     () -> known,
-                    new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1, 1, Duration.ofDays(1)),
+                    new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.window(), 1, Duration.ofDays(1)),
                     () -> now,
                     this,
                     how -> end = how);
@@ -346,6 +348,8 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 return;
             }
             adoptions++;
+            // A home that does not know yet that it was dropped has not cut the agent before off.
+            homes.stream().filter(SimulatedHome::isDropped).forEach(home -> disconnect(home.number));
             id = heir();
             isDown = false;
             serve(kept);
@@ -743,7 +747,9 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             if (calm) {
                 return;
             }
-            worker.page = random.nextInt(setup.pages());
+            boolean goesOn = setup.window() > 1 && random.nextInt(3) != 0;
+            worker.page = goesOn ? (worker.last + 1) % setup.pages() : random.nextInt(setup.pages());
+            worker.last = worker.page;
             worker.isStore = random.nextBoolean();
             worker.value = nextValue++;
         }
@@ -769,7 +775,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     private void succeed(Node node) {
         note(node.name + " is succeeded");
         if (node.end == null || !node.end.saved()) {
-            throw new AssertionError("the pages of a process that has ended were not saved: " + node.end);
+            throw new AssertionError("the pages of a process that has ended were not saved: " + node.end + ": " + describe());
         }
         replace(node);
     }

@@ -113,6 +113,19 @@ class DirectoryTest {
     }
 
     @Test
+    void shouldOfferOnlyPagesThatNoMemberHasToGiveUp() {
+        bothSynced();
+        a.say(MessageKind.GETM, FIRST);
+        a.say(MessageKind.GETS, FIRST + 1);
+        a.heard();
+        b.say(MessageKind.GETS, CoherentMessage.IF_FREE, FIRST, 0);
+        b.say(MessageKind.GETS, CoherentMessage.IF_FREE, FIRST + 1, 0);
+        b.say(MessageKind.GETS, CoherentMessage.IF_FREE, FIRST + 2, 0);
+        assertEquals(List.of("DECLINED 8", "DATA_S 9", "DATA_S 10"), b.heard());
+        assertEquals(List.of(), a.heard());
+    }
+
+    @Test
     void shouldKeepWhatAnOwnerSends() {
         bothSynced();
         a.say(MessageKind.GETM, FIRST + 1);

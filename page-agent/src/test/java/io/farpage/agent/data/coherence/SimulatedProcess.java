@@ -26,6 +26,8 @@ final class SimulatedProcess implements PageFaults, GuestFile, PresentPages {
         final int number;
         /** -1 while it does nothing. */
         int page = -1;
+        /** The page before. */
+        int last = -1;
 
         boolean isStore;
         long value;

@@ -49,7 +49,7 @@ public final class ReadaheadPredictor {
     private int strideBefore;
 
     /** @param maxWindow largest window in pages; 1 turns prediction off */
-    ReadaheadPredictor(int maxWindow) {
+    public ReadaheadPredictor(int maxWindow) {
         this.maxWindow = maxWindow;
         Arrays.fill(next, NONE);
     }
@@ -59,7 +59,7 @@ public final class ReadaheadPredictor {
      *
      * @return how many pages to fetch from {@code page} on, 1 or more
      */
-    int fault(int page) {
+    public int fault(int page) {
         strides = 0;
         if (maxWindow == 1) {
             return 1;
@@ -114,7 +114,7 @@ public final class ReadaheadPredictor {
      * @param covered pages from the one that faulted
      * @param fetched how many of these were not resident
      */
-    void truncated(int covered, int fetched) {
+    public void truncated(int covered, int fetched) {
         if (maxWindow > 1) {
             covered(covered, fetched);
             window[lastStream] = covered;

@@ -132,8 +132,8 @@ final class RepairPolicy {
     private static Optional<SpacePlan> drops(Draft view, Space space) {
         List<Extent> before = view.extents.of(space);
         Map<Long, ExtentCommand> commands = new HashMap<>();
-        before.forEach(extent -> Coherence.dropFailed(view, extent)
-                .ifPresent(command -> commands.put(extent.firstPage(), command)));
+        before.forEach(extent ->
+                Coherence.dropFailed(view, extent).ifPresent(command -> commands.put(extent.firstPage(), command)));
         return commands.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new SpacePlan(space, true, Optional.empty(), before, commands, Map.of()));
@@ -154,8 +154,7 @@ final class RepairPolicy {
             return draft.extents.of(space).stream()
                     .allMatch(extent -> Coherence.dropFailed(draft, extent).isEmpty());
         }
-        return space.deleting()
-                || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
+        return space.deleting() || draft.extents.of(space).stream().allMatch(extent -> isSettled(draft, space, extent));
     }
 
     /** Whether an extent has all its homes, and none joins, moves or was dropped: so are nearly all at most times. */

@@ -173,9 +173,8 @@ public final class Repairs {
 
     private static boolean isStillFailed(Draft draft, SpacePlan plan) {
         return plan.before().stream()
-                .allMatch(extent -> Coherence.dropFailed(draft, extent).stream()
-                        .toList()
-                        .equals(plan.of(extent)));
+                .allMatch(extent ->
+                        Coherence.dropFailed(draft, extent).stream().toList().equals(plan.of(extent)));
     }
 
     private boolean mayGiveBack(Draft draft, Space space) {

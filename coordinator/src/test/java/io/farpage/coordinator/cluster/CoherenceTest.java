@@ -427,7 +427,9 @@ class CoherenceTest {
         with.membership.register("a", Fixture.node(4, 0));
         assertEquals(2, attachments.of("two").size());
         with.fenced("h2", new Incarnation(12), "a", A);
-        assertEquals(List.of("b"), attachments.of("two").stream().map(Attachment::node).toList());
+        assertEquals(
+                List.of("b"),
+                attachments.of("two").stream().map(Attachment::node).toList());
         assertEquals(List.of("h2"), homesOfTwo());
     }
 
@@ -445,7 +447,9 @@ class CoherenceTest {
                 Optional.of("h4"),
                 with.spaces.extents("two").extents().getFirst().joining().map(ExtentHome::node));
         attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
-        assertEquals(Optional.empty(), with.spaces.extents("two").extents().getFirst().joining());
+        assertEquals(
+                Optional.empty(),
+                with.spaces.extents("two").extents().getFirst().joining());
     }
 
     @Test
@@ -453,8 +457,7 @@ class CoherenceTest {
         twoHomes();
         attachments.attach("two", "a", new AttachRequest(A, AttachMode.MEMBER));
         attachments.attach("two", "b", new AttachRequest(B, AttachMode.MEMBER));
-        AttachRequest force =
-                new AttachRequest(B, AttachMode.MEMBER, Optional.of(true), Optional.of(Feature.words()));
+        AttachRequest force = new AttachRequest(B, AttachMode.MEMBER, Optional.of(true), Optional.of(Feature.words()));
         attachments.detach("two", "b", B, Detachment.torn("3 pages left"));
         attachments.attach("two", "b", force);
         assertEquals(2, homesOfTwo().size());

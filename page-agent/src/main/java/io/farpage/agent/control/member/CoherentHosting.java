@@ -124,7 +124,9 @@ final class CoherentHosting {
                         place.offset(),
                         torn,
                         members,
-                        Optional.of(extent.primary()).filter(first -> !first.equals(place)).map(ExtentHome::node),
+                        Optional.of(extent.primary())
+                                .filter(first -> !first.equals(place))
+                                .map(ExtentHome::node),
                         extent.homes().stream()
                                 .skip(1)
                                 .findFirst()

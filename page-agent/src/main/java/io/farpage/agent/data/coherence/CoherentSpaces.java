@@ -115,8 +115,10 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
     }
 
     private void apply(Map<Long, List<HostedExtent>> spaces) {
-        Map<Long, List<HostedExtent>> first = used(spaces, extent -> extent.directory().isEmpty());
-        Map<Long, List<HostedExtent>> second = used(spaces, extent -> extent.directory().isPresent());
+        Map<Long, List<HostedExtent>> first =
+                used(spaces, extent -> extent.directory().isEmpty());
+        Map<Long, List<HostedExtent>> second =
+                used(spaces, extent -> extent.directory().isPresent());
         // Without members all newest versions are in the frames.
         directories.keySet().retainAll(first.keySet());
         seconds.keySet().retainAll(second.keySet());
@@ -124,7 +126,8 @@ public final class CoherentSpaces implements CoherentHome, CoherentMembers, Mess
         first.forEach(this::serve);
         idle = spaces.values().stream()
                 .flatMap(List::stream)
-                .filter(extent -> extent.members().isEmpty() && extent.directory().isEmpty())
+                .filter(extent ->
+                        extent.members().isEmpty() && extent.directory().isEmpty())
                 .collect(Collectors.groupingBy(
                         HostedExtent::space, Collectors.mapping(HostedExtent::place, Collectors.toSet())));
         applied = true;

@@ -82,6 +82,16 @@ final class Directory {
             this.number = number;
         }
 
+        @Override
+        public String toString() {
+            return "%s: session %d%s%s"
+                    .formatted(
+                            id.node(),
+                            session,
+                            synced ? "" : held == null ? " to come" : " begins",
+                            ((unheard >>> number) & 1) == 0 ? "" : ", not heard");
+        }
+
         private int write(MemorySegment to, MessageKind kind, int flags, long page) {
             CoherentMessage.write(to, kind, flags, space, id.attachment(), session, page);
             String why = refusal;
@@ -497,10 +507,7 @@ final class Directory {
 
     /** Answers the request for a page if nothing is missing. */
     private void finish(int index) {
-        if (!pages.isBusy(index)
-                || pages.isExclusive(index)
-                || pages.waiting(index) != 0
-                || pages.isMirroring(index)) {
+        if (!pages.isBusy(index) || pages.isExclusive(index) || pages.waiting(index) != 0 || pages.isMirroring(index)) {
             return;
         }
         int requester = pages.requester(index);
@@ -789,6 +796,18 @@ final class Directory {
         } else {
             pages.add(index, number);
         }
+    }
+
+    @Override
+    public String toString() {
+        return "directory of %d: %s, %s, %d requests wait%s, second homes %s"
+                .formatted(
+                        space,
+                        pages,
+                        Arrays.stream(sessions).filter(Objects::nonNull).toList(),
+                        queue.size(),
+                        doubtful ? ", doubtful" : "",
+                        mirrors);
     }
 
     /** Sends what may be sent. Returns how many messages. */

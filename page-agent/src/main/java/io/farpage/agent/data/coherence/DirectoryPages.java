@@ -43,6 +43,8 @@ final class DirectoryPages {
     private static final long SENT = 1L << 44;
     private static final long REQUEST = BUSY | WRITE | HAS_SHARED | ORPHANED | (0xFL << REQUESTER_SHIFT);
 
+    private static final int MOST_SHOWN = 64;
+
     private final int count;
     private final MemorySegment entries;
 
@@ -62,6 +64,16 @@ final class DirectoryPages {
 
     private void set(int page, long entry) {
         entries.setAtIndex(JAVA_LONG, page, entry);
+    }
+
+    /** The entries of the first pages, as above. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (int page = 0; page < Math.min(count, MOST_SHOWN); page++) {
+            text.append(page == 0 ? "" : " ").append(Long.toHexString(get(page)));
+        }
+        return text.toString();
     }
 
     /** Members that may have a page, a bit for each number. */

@@ -32,8 +32,7 @@ public record HostedExtent(
     }
 
     /** An extent whose only home is this node. */
-    static HostedExtent of(
-            long space, long firstPage, int pages, long offset, boolean torn, Set<MemberId> members) {
+    static HostedExtent of(long space, long firstPage, int pages, long offset, boolean torn, Set<MemberId> members) {
         return new HostedExtent(
                 space, firstPage, pages, offset, torn, members, Optional.empty(), Optional.empty(), false);
     }

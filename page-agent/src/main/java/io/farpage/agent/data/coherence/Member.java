@@ -946,6 +946,20 @@ final class Member implements CoherentMember {
     }
 
     @Override
+    public String toString() {
+        return "member of %s: %s, %s, %d faults wait, %d requests wait, %d deferred, %d parked%s"
+                .formatted(
+                        guest.name(),
+                        pages,
+                        homes,
+                        waiting.size(),
+                        unrequested.size(),
+                        deferred.size(),
+                        parked.size(),
+                        broken == null ? "" : ", broken: " + broken);
+    }
+
+    @Override
     public boolean needsPolling() {
         return !done && (!deferred.isEmpty() || !parked.isEmpty() || !unpoisoned.isEmpty() || !begun);
     }

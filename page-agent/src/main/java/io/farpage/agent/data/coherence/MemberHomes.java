@@ -181,4 +181,9 @@ final class MemberHomes {
     void close() {
         ports.forEach(Port::close);
     }
+
+    @Override
+    public String toString() {
+        return ports.toString();
+    }
 }

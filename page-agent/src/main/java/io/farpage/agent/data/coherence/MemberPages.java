@@ -42,6 +42,8 @@ final class MemberPages {
     /** A thread waits until the home has the page; or for a page that was requested before. */
     static final int AWAITED = 128;
 
+    private static final int MOST_SHOWN = 64;
+
     private final MemorySegment pages;
     private final int size;
     private final int[] counts = new int[STATES];
@@ -88,6 +90,16 @@ final class MemberPages {
 
     void clear(int page, int flags) {
         put(page, get(page) & ~flags);
+    }
+
+    /** A word for each of the first pages. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (int page = 0; page < Math.min(size, MOST_SHOWN); page++) {
+            text.append(page == 0 ? "" : " ").append(Integer.toHexString(get(page) & 0xFF));
+        }
+        return text.toString();
     }
 
     int count(int state) {

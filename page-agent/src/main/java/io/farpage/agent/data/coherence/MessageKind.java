@@ -69,8 +69,7 @@ enum MessageKind {
         return switch (this) {
             case JOIN, GETS, GETM, PUT, INV_ACK, SYNC_BEGIN, SYNC, SYNC_END, LEFT, MIRROR_READY, MIRROR_ACK ->
                 Receiver.DIRECTORY;
-            case ADMITTED, DATA_S, DATA_M, GRANT_M, INV, RECALL, PUT_ACK, LOST, REFUSED, DECLINED ->
-                Receiver.MEMBER;
+            case ADMITTED, DATA_S, DATA_M, GRANT_M, INV, RECALL, PUT_ACK, LOST, REFUSED, DECLINED -> Receiver.MEMBER;
             case MIRROR_JOIN, MIRROR -> Receiver.SECOND_HOME;
         };
     }

@@ -49,6 +49,11 @@ final class Mirrors {
             return CoherentMessage.PAGE_MESSAGE_BYTES;
         }
 
+        @Override
+        public String toString() {
+            return "%s: session %d".formatted(node, session);
+        }
+
         void open(MessageChannel fresh) {
             close();
             channel = fresh;

@@ -156,6 +156,12 @@ final class Port {
         }
     }
 
+    @Override
+    public String toString() {
+        return "%s: session %d%s, %d requested, %d sent"
+                .formatted(home, session, synced ? "" : " to come", requests, sending);
+    }
+
     int send() {
         MessageChannel to = channel;
         return to == null ? 0 : outbox.send(to);

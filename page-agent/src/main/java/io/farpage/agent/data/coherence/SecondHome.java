@@ -33,6 +33,11 @@ final class SecondHome {
             return CoherentMessage.HEADER_BYTES;
         }
 
+        @Override
+        public String toString() {
+            return "%s: session %d".formatted(channel.peer(), number);
+        }
+
         void begin() {
             number = numbers.getAsLong();
             outbox.clear();
@@ -71,7 +76,8 @@ final class SecondHome {
 
     private static List<HostedExtent> of(List<HostedExtent> extents, MessageChannel channel) {
         return extents.stream()
-                .filter(extent -> extent.directory().filter(channel.peer()::equals).isPresent())
+                .filter(extent ->
+                        extent.directory().filter(channel.peer()::equals).isPresent())
                 .toList();
     }
 
@@ -129,6 +135,11 @@ final class SecondHome {
                 return;
             }
         }
+    }
+
+    @Override
+    public String toString() {
+        return "second home of %d: %s".formatted(space, sessions);
     }
 
     /** Sends what may be sent. Returns how many messages. */

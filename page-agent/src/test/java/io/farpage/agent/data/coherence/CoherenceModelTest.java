@@ -42,8 +42,9 @@ class CoherenceModelTest {
         for (long i = 0; i < WORLDS; i++) {
             long seed = start + i;
             try {
-                CoherentWorld world = new CoherentWorld(draw(new Random(seed), all), seed);
-                world.run(STEPS);
+                Random random = new Random(seed);
+                CoherentWorld world = new CoherentWorld(draw(new Random(seed), all), random);
+                new RandomSchedule(world, random).run(STEPS);
                 stores += world.stores();
                 adoptions += world.adoptions();
                 drops += world.drops();

@@ -26,8 +26,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Homes and members of one space, the network between them, and threads that load and store words. Every step is one of
- * a random schedule. After each step no page is writable for a member while another one can read it, and each readable
+ * Homes and members of one space, the network between them, and threads that load and store words. A schedule decides
+ * what happens next. After each step no page is writable for a member while another one can read it, and each readable
  * copy is the newest version.
  */
 final class CoherentWorld implements SimulatedProcess.Observer {
@@ -69,10 +69,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         }
     }
 
-    private final Setup setup;
+    final Setup setup;
     private final Random random;
-    private final List<SimulatedHome> homes = new ArrayList<>();
-    private final List<Node> nodes = new ArrayList<>();
+    final List<SimulatedHome> homes = new ArrayList<>();
+    final List<Node> nodes = new ArrayList<>();
     private final long[] truth;
     /** Pages whose newest version a killed member had. */
     private final boolean[] mayBeLost;
@@ -80,10 +80,12 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     /** By extent: whether its first home was dropped. */
     private final boolean[] dropped;
     /** By home: its channel to the other home of its extent. */
-    private final @Nullable SimulatedChannel[] mirrors;
+    final @Nullable SimulatedChannel[] mirrors;
 
     private SpaceMap map;
-    private long now = 1;
+    /** Monotonic nanoseconds. */
+    long now = 1;
+
     private long nextAttachment = 1;
     private long nextValue = 1;
     private long sessions;
@@ -93,12 +95,11 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     private long adoptions;
     private long drops;
     private final StringBuilder trace = new StringBuilder();
-    private boolean calm;
     /** Whether a member was killed. */
     private boolean isTorn;
 
     /** A home: its frames outlive its agent. Either a directory is here, or the directory's second home, or nothing. */
-    private final class SimulatedHome {
+    final class SimulatedHome {
         final String name;
         final int number;
         final Extent extent;
@@ -211,7 +212,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     }
 
     /** A node with a member, and its channels, one for each home. */
-    private final class Node implements Member.Node {
+    final class Node implements Member.Node {
         final String name;
         MemberId id;
         SimulatedProcess process;
@@ -355,6 +356,16 @@ final class CoherentWorld implements SimulatedProcess.Observer {
             serve(kept);
         }
 
+        /** Whether its agent has not read which homes there are now. */
+        boolean isBehind() {
+            return known != map;
+        }
+
+        /** Its agent reads which homes there are. */
+        void follow() {
+            known = map;
+        }
+
         private MemberId heir() {
             return new MemberId(name, id.incarnation() + 1, id.attachment());
         }
@@ -403,9 +414,10 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         }
     }
 
-    CoherentWorld(Setup setup, long seed) {
+    /** @param random what is left to chance in an event */
+    CoherentWorld(Setup setup, Random random) {
         this.setup = setup;
-        random = new Random(seed);
+        this.random = random;
         truth = new long[setup.pages()];
         mayBeLost = new boolean[setup.pages()];
         dropped = new boolean[setup.homes()];
@@ -453,7 +465,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     }
 
     /** The two homes of an extent exchange messages, if it has two. */
-    private void connectMirror(int extent) {
+    void connectMirror(int extent) {
         if (!setup.has(Event.DROPS)) {
             return;
         }
@@ -466,7 +478,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         homes.get(other).onOpened(toFirst);
     }
 
-    private void disconnectMirror(int extent) {
+    void disconnectMirror(int extent) {
         if (!setup.has(Event.DROPS)) {
             return;
         }
@@ -480,7 +492,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         }
     }
 
-    private void deliverMirror(int from) {
+    void deliverMirror(int from) {
         int to = from < setup.homes() ? from + setup.homes() : from - setup.homes();
         SimulatedChannel sending = mirrors[from];
         SimulatedChannel receiving = to < setup.places() ? mirrors[to] : null;
@@ -492,23 +504,13 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     }
 
     /** The second home of an extent is the first from now on. The former one, and members, learn of it later. */
-    private void drop(int extent) {
+    void drop(int extent) {
         if (!dropped[extent]) {
             note("home " + extent + " is dropped");
             dropped[extent] = true;
             map = map();
             homes.get(extent + setup.homes()).follow(false);
             drops++;
-        }
-    }
-
-    private void learnOfDrops(Node node, int home) {
-        if (random.nextInt(4) == 0) {
-            node.known = map;
-        }
-        SimulatedHome one = homes.get(home);
-        if (one.isDropped() && random.nextInt(4) == 0) {
-            one.follow(false);
         }
     }
 
@@ -563,149 +565,13 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         return signals;
     }
 
-    /** Runs a schedule, and then without disturbances until all threads are done. */
-    void run(int steps) {
-        for (int i = 0; i < steps; i++) {
-            step();
-            check();
-        }
-        calm = true;
-        for (Node node : nodes) {
-            node.process.isShort = false;
-            node.callsLeft = 0;
-            node.known = map;
-            for (int home = 0; home < setup.places(); home++) {
-                node.cutOff(home);
-            }
-            node.adopt();
-            for (int home = 0; home < setup.places(); home++) {
-                if (node.toHome[home] == null) {
-                    node.connect(home);
-                }
-            }
-        }
-        homes.stream().filter(SimulatedHome::isDropped).forEach(home -> home.follow(false));
-        for (int extent = 0; extent < setup.homes(); extent++) {
-            if (mirrors[extent] == null) {
-                connectMirror(extent);
-            }
-        }
-        for (int i = 0; i < 20_000 && !isDone(); i++) {
-            now += 100_000;
-            for (Node node : nodes) {
-                for (int home = 0; home < setup.places(); home++) {
-                    deliver(node, home, true);
-                    deliver(node, home, false);
-                    deliverMirror(home);
-                }
-                node.run(() -> cycle(node));
-                node.process.workers.forEach(worker -> runThread(node, worker));
-            }
-            homes.forEach(SimulatedHome::send);
-            nodes.stream()
-                    .filter(node -> node.ending && !node.isDown && node.end != null)
-                    .forEach(this::succeed);
-            check();
-        }
-        if (!isDone()) {
-            throw new AssertionError("threads wait for ever: " + describe());
-        }
-    }
-
-    private boolean isDone() {
-        return nodes.stream()
-                .allMatch(node -> !node.ending
-                        && node.process.workers.stream().allMatch(worker -> worker.isIdle() || !node.process.alive));
-    }
-
-    private void step() {
-        Node node = nodes.get(random.nextInt(nodes.size()));
-        int home = random.nextInt(setup.places());
-        int what = random.nextInt(1000);
-        if (node.isDown && random.nextInt(20) == 0) {
-            node.cutOff(home);
-            node.adopt();
-        }
-        if (setup.has(Event.DROPS) && random.nextInt(4) == 0) {
-            dropStep(node, home);
-            return;
-        }
-        if (what < 350) {
-            deliver(node, home, random.nextBoolean());
-        } else if (what < 550) {
-            node.run(() -> cycle(node));
-        } else if (what < 700) {
-            homes.get(home).send();
-        } else if (what < 960) {
-            runThread(node, node.process.workers.get(random.nextInt(setup.threads())));
-        } else if (what < 975) {
-            now += random.nextLong(3_000_000);
-        } else if (what < 978) {
-            node.process.isShort = !node.process.isShort;
-        } else if (what < 984) {
-            if (setup.has(Event.BREAKS)) {
-                note("channel of " + node.name + " and home " + home);
-                if (node.toHome[home] != null) {
-                    node.disconnect(home);
-                } else if (!node.isDown) {
-                    node.connect(home);
-                }
-            }
-        } else if (what < 985) {
-            if (setup.has(Event.RESTARTS)) {
-                restart(home);
-            }
-        } else if (what < 987) {
-            if (setup.has(Event.LEAVES)) {
-                leave(node);
-            }
-        } else if (what < 988) {
-            if (setup.has(Event.KILLS) && random.nextInt(4) == 0) {
-                kill(node);
-            }
-        } else if (setup.has(Event.ADOPTS)) {
-            adoptions(node, home, what);
-        }
-        if (node.ending && !node.isDown && node.end != null) {
-            succeed(node);
-        }
-    }
-
-    private void dropStep(Node node, int home) {
-        int what = random.nextInt(1000);
-        if (what < 900) {
-            deliverMirror(home);
-        } else if (what < 970) {
-            learnOfDrops(node, home);
-        } else if (what < 990) {
-            if (mirrors[home] != null) {
-                disconnectMirror(home % setup.homes());
-            } else {
-                connectMirror(home % setup.homes());
-            }
-        } else if (what < 993) {
-            drop(home % setup.homes());
-        }
-    }
-
-    private void adoptions(Node node, int home, int what) {
-        if (what < 992) {
-            node.callsLeft = 1 + random.nextInt(20);
-        } else if (what < 993) {
-            node.run(node::die);
-        }
-        if (!node.isDown && node.toHome[home] == null && !setup.has(Event.BREAKS)) {
-            node.connect(home);
-        }
-    }
-
-    private void note(String what) {
+    void note(String what) {
         if (trace.length() < 1_000_000) {
             trace.append(what).append('\n');
         }
     }
 
-    private void deliver(Node node, int home, boolean toHome) {
+    void deliver(Node node, int home, boolean toHome) {
         SimulatedChannel to = node.toHome[home];
         SimulatedChannel from = node.fromHome[home];
         if (to == null || from == null) {
@@ -729,41 +595,42 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                         : "");
     }
 
-    private void cycle(Node node) {
-        if (random.nextBoolean()) {
-            node.member.doUrgentWork();
-        }
-        if (!node.process.alive) {
-            node.member.probe();
-        }
-        node.member.doWork();
-    }
-
-    private void runThread(Node node, Worker worker) {
-        if (worker.waits || !node.process.alive) {
-            return;
-        }
-        if (worker.isIdle()) {
-            if (calm) {
-                return;
+    /** The agent of a node, if one runs, goes on. */
+    void cycle(Node node) {
+        node.run(() -> {
+            if (random.nextBoolean()) {
+                node.member.doUrgentWork();
             }
-            boolean goesOn = setup.window() > 1 && random.nextInt(3) != 0;
-            worker.page = goesOn ? (worker.last + 1) % setup.pages() : random.nextInt(setup.pages());
-            worker.last = worker.page;
-            worker.isStore = random.nextBoolean();
-            worker.value = nextValue++;
-        }
-        node.process.run(worker);
+            if (!node.process.alive) {
+                node.member.probe();
+            }
+            node.member.doWork();
+        });
     }
 
-    private void restart(int home) {
+    /** A thread begins to load or store. */
+    void begin(Worker worker, int page, boolean isStore) {
+        worker.page = page;
+        worker.last = page;
+        worker.isStore = isStore;
+        worker.value = nextValue++;
+    }
+
+    /** A process that has ended, and whose pages are at the homes, is succeeded by another one. */
+    void succeedEnded() {
+        nodes.stream()
+                .filter(node -> node.ending && !node.isDown && node.end != null)
+                .forEach(this::succeed);
+    }
+
+    void restart(int home) {
         note("home " + home + " restarts");
         nodes.forEach(node -> node.disconnect(home));
         homes.get(home).restart();
     }
 
     /** The process of a node ends. */
-    private void leave(Node node) {
+    void leave(Node node) {
         if (!node.ending) {
             note(node.name + " ends");
             node.ending = true;
@@ -772,16 +639,17 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     }
 
     /** The pages of a process that has ended are at the homes: another one begins. */
-    private void succeed(Node node) {
+    void succeed(Node node) {
         note(node.name + " is succeeded");
         if (node.end == null || !node.end.saved()) {
-            throw new AssertionError("the pages of a process that has ended were not saved: " + node.end + ": " + describe());
+            throw new AssertionError(
+                    "the pages of a process that has ended were not saved: " + node.end + ": " + describe());
         }
         replace(node);
     }
 
     /** A node is cut off with what it has. */
-    private void kill(Node node) {
+    void kill(Node node) {
         note(node.name + " is killed");
         isTorn = true;
         for (int page = 0; page < setup.pages(); page++) {
@@ -814,8 +682,13 @@ final class CoherentWorld implements SimulatedProcess.Observer {
         homes.forEach(SimulatedHome::setMembers);
     }
 
+    /** Whether a version of a page is the newest one. */
+    String age(int page, long value) {
+        return value == truth[page] ? "new" : "old";
+    }
+
     /** What must hold after every step. */
-    private void check() {
+    void check() {
         for (int page = 0; page < setup.pages(); page++) {
             int readers = 0;
             int writers = 0;

@@ -25,7 +25,8 @@ class DirectoryTest {
 
     private long sessions;
     private final MemorySegment frames = Arena.ofAuto().allocate(PAGES * 4096L, 8);
-    private final Directory directory = new Directory(SPACE, List.of(new Extent(FIRST, frames)), false, () -> ++sessions);
+    private final Directory directory =
+            new Directory(SPACE, List.of(new Extent(FIRST, frames)), false, () -> ++sessions);
     private final Played a = new Played("a", 1);
     private final Played b = new Played("b", 2);
 

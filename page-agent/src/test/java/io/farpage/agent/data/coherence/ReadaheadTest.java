@@ -85,7 +85,8 @@ class ReadaheadTest implements Member.Node, SimulatedProcess.Observer {
         List<String> all = new ArrayList<>();
         while (!channel.isEmpty()) {
             MemorySegment message = channel.deliver();
-            all.add(CoherentMessage.kind(message) + (CoherentMessage.isIfFree(message) ? "? " : " ")
+            all.add(CoherentMessage.kind(message)
+                    + (CoherentMessage.isIfFree(message) ? "? " : " ")
                     + CoherentMessage.page(message));
         }
         return all;
@@ -153,6 +154,7 @@ class ReadaheadTest implements Member.Node, SimulatedProcess.Observer {
     void shouldEndWhenAPageIsDeclinedThatWasRequestedForAThread() {
         say(MessageKind.DECLINED, 1);
         assertEquals(
-                "node home says DECLINED of page 1: it was not requested if it is free", String.valueOf(member.failure()));
+                "node home says DECLINED of page 1: it was not requested if it is free",
+                String.valueOf(member.failure()));
     }
 }

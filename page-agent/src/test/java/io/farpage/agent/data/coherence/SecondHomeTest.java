@@ -45,8 +45,8 @@ class SecondHomeTest {
     }
 
     private void host(Optional<String> directory, Optional<String> second, boolean isMoved, MemberId... members) {
-        var applied = spaces.host(List.of(new HostedExtent(
-                SPACE, 0, PAGES, OFFSET, false, Set.of(members), directory, second, isMoved)));
+        var applied = spaces.host(
+                List.of(new HostedExtent(SPACE, 0, PAGES, OFFSET, false, Set.of(members), directory, second, isMoved)));
         assertTrue(applied.isDone() && !applied.isCompletedExceptionally());
     }
 

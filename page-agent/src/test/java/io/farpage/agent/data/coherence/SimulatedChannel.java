@@ -82,6 +82,11 @@ final class SimulatedChannel implements MessageChannel {
         return sent.isEmpty();
     }
 
+    /** What was sent, in order. */
+    Iterable<MemorySegment> sent() {
+        return sent;
+    }
+
     /** The next message to the other side. */
     MemorySegment deliver() {
         return sent.remove();

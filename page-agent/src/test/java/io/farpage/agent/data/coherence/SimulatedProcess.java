@@ -89,6 +89,11 @@ final class SimulatedProcess implements PageFaults, GuestFile, PresentPages {
         }
     }
 
+    /** Whether the memory file has it. */
+    boolean isPresent(int page) {
+        return present[page];
+    }
+
     boolean isReadable(int page) {
         return alive && present[page];
     }

@@ -142,14 +142,6 @@ final class Mirrors {
         }
     }
 
-    /** Second homes that do not take pages now. */
-    List<String> away() {
-        return all().stream()
-                .filter(mirror -> mirror.session == 0)
-                .map(mirror -> mirror.node)
-                .toList();
-    }
-
     /** A second home takes pages, in a session with a number. */
     void onReady(MessageChannel channel, long session) {
         for (Mirror mirror : all()) {

@@ -186,6 +186,23 @@ class DirectoryTest {
         assertEquals(List.of("DATA_M 8"), a.heard());
     }
 
+    /** One that was heard gives a page up, which another one wants, while a third one was not heard. */
+    @Test
+    void shouldAnswerNoRequestThatWaitsBeforeAllAreHeard() {
+        Played c = new Played("c", 3);
+        directory.setMembers(Set.of(a.id, b.id, c.id), false, true, List.of(a.channel, b.channel, c.channel));
+        a.say(MessageKind.SYNC_BEGIN, 0);
+        a.hold(FIRST, CoherentMessage.SHARED);
+        a.say(MessageKind.SYNC_END, 0);
+        b.sync();
+        b.say(MessageKind.GETM, FIRST);
+        a.say(MessageKind.JOIN, 0);
+        a.sync();
+        assertEquals(List.of("ADMITTED 0"), b.heard());
+        c.sync();
+        assertEquals(List.of("DATA_M 8"), b.heard());
+    }
+
     @Test
     void shouldLoseThePagesOfAMemberThatIsCutOff() {
         bothSynced();
@@ -242,6 +259,7 @@ class DirectoryTest {
         assertEquals(List.of(), a.heard());
         // An earlier attachment of a node that is one.
         Played earlier = new Played("b", 1);
+        earlier.say(MessageKind.JOIN, 0);
         earlier.sync();
         earlier.say(MessageKind.GETM, FIRST);
         assertEquals(List.of(), earlier.heard());

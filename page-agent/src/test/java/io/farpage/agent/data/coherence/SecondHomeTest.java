@@ -173,6 +173,20 @@ class SecondHomeTest {
     }
 
     @Test
+    void shouldKeepWhatAMemberHadSentThatIsCutOff() {
+        spaces.host(List.of());
+        spaces.onOpened(a);
+        host(Optional.empty(), Optional.of("other"), false, A);
+        say(MessageKind.SYNC_BEGIN, 0);
+        say(MessageKind.SYNC_END, 0);
+        say(MessageKind.GETM, 1);
+        say(MessageKind.PUT, 1);
+        host(Optional.empty(), Optional.of("other"), false, B);
+        assertEquals(0, spaces.status().join().getFirst().lostPages());
+        assertEquals(FILLED, stored(1));
+    }
+
+    @Test
     void shouldGoOnWithoutASecondHomeThatWasDropped() {
         spaces.host(List.of());
         spaces.onOpened(a);

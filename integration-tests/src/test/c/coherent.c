@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_NODES 16
@@ -295,6 +296,25 @@ static void *run(void *argument) {
     return NULL;
 }
 
+static atomic_bool done;
+
+/* Touches the pages that the test does not use, so that those that it uses are evicted time and again. */
+static void *churn(void *unused) {
+    (void) unused;
+    size_t first = sizeof *cells / FARPAGE_PAGE, count = rest_pages() - first;
+    for (uint64_t random = node + 1; !atomic_load(&done);) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        volatile uint64_t *word = (volatile uint64_t *) (shared->rest + (first + (random >> 33) % count) * FARPAGE_PAGE);
+        if (random >> 62 == 0) {
+            *word = random;
+        } else {
+            (void) *word;
+        }
+        nanosleep(&(const struct timespec) {.tv_nsec = 100000}, NULL);
+    }
+    return NULL;
+}
+
 /* Threads are dealt to the nodes in turn; with nodes 1 all are on it. */
 static int litmus(const char *name, uint64_t count) {
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
@@ -310,7 +330,11 @@ static int litmus(const char *name, uint64_t count) {
     }
     cells = (struct cells *) shared->rest;
     batches = count;
-    pthread_t threads[THREADS];
+    pthread_t threads[THREADS], churning;
+    bool churns = rest_pages() > sizeof *cells / FARPAGE_PAGE;
+    if (churns && pthread_create(&churning, NULL, churn, NULL) != 0) {
+        fail("pthread_create");
+    }
     for (unsigned i = node; i < chosen->threads; i += nodes) {
         if (pthread_create(&threads[i], NULL, run, (void *) (uintptr_t) i) != 0) {
             fail("pthread_create");
@@ -318,6 +342,10 @@ static int litmus(const char *name, uint64_t count) {
     }
     for (unsigned i = node; i < chosen->threads; i += nodes) {
         pthread_join(threads[i], NULL);
+    }
+    atomic_store(&done, true);
+    if (churns) {
+        pthread_join(churning, NULL);
     }
     uint64_t seen = shared->results[0].sum;
     if (node == 0) {

@@ -15,6 +15,7 @@ import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.KeeperProcess;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.WordHistory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -33,7 +34,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Threads on two nodes load and store words of a coherent space, while processes are killed and stand still. What they
@@ -47,7 +51,10 @@ class CoherentKillsTest {
     private static final int THREADS = 2;
     private static final int KINDS = 6;
     private static final int FAILURES = KINDS;
-    private static final int MANY_FAILURES = 200;
+    private static final int MANY_FAILURES = Integer.getInteger("farpage.failures", 200);
+    /** Each is 512 runs of a litmus test. */
+    private static final int MANY_BATCHES = Integer.getInteger("farpage.batches", 196);
+
     private static final String SPACE = "shared";
     private static final String TWO_HOMES = "two";
     private static final Map<String, String> UNKEPT = Map.of("pool.exported", "2MiB");
@@ -146,10 +153,14 @@ class CoherentKillsTest {
     }
 
     private PagedRam join(Guests guests, String node, String space) {
+        return PagedRam.handOver(attach(guests, node, space), PAGES);
+    }
+
+    private Path attach(Guests guests, String node, String space) {
         Path socket = directory.resolve("socket-" + node);
         guests.tryAttach(space, "{\"socket\": \"%s\", \"localBytes\": %d}".formatted(socket, LOCAL_PAGES * 4096))
                 .expect(200);
-        return PagedRam.handOver(socket, PAGES);
+        return socket;
     }
 
     private void touch(PagedRam ram) {
@@ -256,6 +267,44 @@ class CoherentKillsTest {
     @Tag("soak")
     void shouldShowNoOldValueUnderManyFailures() throws Exception {
         run(MANY_FAILURES);
+    }
+
+    /** What x86-TSO forbids, as published; see {@link CoherentSpaceTest}. */
+    @ParameterizedTest
+    @CsvFileSource(resources = "x86-tso.csv", numLinesToSkip = 1)
+    @Tag("soak")
+    void shouldShowNoForbiddenOutcomeUnderFailures(String test, boolean isAllowed) throws Exception {
+        SharedRam program = SharedRam.compileCoherent(directory);
+        List<ChildJvm> processes = new ArrayList<>();
+        try {
+            for (String node : List.of("a", "b")) {
+                processes.add(ChildJvm.launch(
+                        "litmus-" + node,
+                        program.preloaded(List.of(
+                                "" + PAGES, node.equals("a") ? "0" : "1", "2", "litmus", test, "" + MANY_BATCHES)),
+                        Map.of(
+                                "FARPAGE_SOCKET",
+                                attach(new Guests(cluster, node, "home"), node, SPACE)
+                                        .toString(),
+                                "FARPAGE_MEMFD_NAME",
+                                "coherent"),
+                        directory));
+            }
+            int failures = 0;
+            for (; processes.stream().anyMatch(ChildJvm::isAlive); failures++) {
+                Thread.sleep(random.nextInt(3000));
+                fail(failures % KINDS);
+            }
+            for (ChildJvm process : processes) {
+                assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            }
+            JsonNode result = new JsonMapper().readTree(processes.getFirst().out());
+            assertEquals(MANY_BATCHES * 512, result.get("runs").asInt());
+            assertTrue(isAllowed || result.get("seen").asInt() == 0, result.toString());
+            System.out.println(result + " under " + failures + " failures");
+        } finally {
+            processes.forEach(ChildJvm::close);
+        }
     }
 
     @Test

@@ -7,6 +7,7 @@ import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import io.farpage.tls.ClientOptions;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,11 @@ public final class DirectoriesCommand implements Callable<Integer> {
     @Mixin
     private final ClientOptions security = new ClientOptions();
 
+    @Option(
+            names = "--parts",
+            description = "Show also how often pages were taken in each sixteenth of the space's extents on this node")
+    private boolean withParts;
+
     @Option(names = "--json", description = "Print the JSON of the REST API")
     private boolean asJson;
 
@@ -59,7 +65,7 @@ public final class DirectoriesCommand implements Callable<Integer> {
         return 0;
     }
 
-    private static String text(DirectoryStatus[] all) {
+    private String text(DirectoryStatus[] all) {
         StringBuilder text = new StringBuilder("%-8s %10s %12s %12s %14s %8s %8s  %s"
                 .formatted("SPACE", "PAGES", "REQUESTS", "RECALLS", "INVALIDATIONS", "WAITING", "LOST", "MEMBERS"));
         for (DirectoryStatus one : all) {
@@ -79,6 +85,23 @@ public final class DirectoriesCommand implements Callable<Integer> {
                 text.append("%n         page %d was taken %d times, last by %s from %s"
                         .formatted(page.page(), page.moves(), Printable.of(page.to()), Printable.of(page.from())));
             }
+            if (withParts) {
+                text.append(parts(one.parts()));
+            }
+        }
+        return text.toString();
+    }
+
+    private static String parts(List<DirectoryStatus.Part> parts) {
+        long all = parts.stream().mapToLong(DirectoryStatus.Part::taken).sum();
+        StringBuilder text = new StringBuilder("%n%19s %10s %12s %8s".formatted("FROM PAGE", "TO", "TAKEN", "SHARE"));
+        for (DirectoryStatus.Part part : parts) {
+            text.append("%n%19d %10d %12d %6.1f %%"
+                    .formatted(
+                            part.firstPage(),
+                            part.firstPage() + part.pages() - 1,
+                            part.taken(),
+                            all == 0 ? 0.0 : 100.0 * part.taken() / all));
         }
         return text.toString();
     }

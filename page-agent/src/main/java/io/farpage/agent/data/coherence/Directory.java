@@ -51,6 +51,7 @@ final class Directory {
     private boolean torn;
 
     private final Bounces bounces = new Bounces();
+    private final Traffic traffic;
     private long lost;
     private long answered;
     private long invalidations;
@@ -127,6 +128,7 @@ final class Directory {
         doubtful = torn;
         this.extents = new DirectoryExtents(extents);
         pages = new DirectoryPages(this.extents.pages());
+        traffic = new Traffic(this.extents);
         mirrors = new Mirrors(space, this.extents, pages);
     }
 
@@ -172,7 +174,16 @@ final class Directory {
                         new DirectoryStatus.Bouncing(page(one.page()), one.moves(), node(one.from()), node(one.to())))
                 .toList();
         return new DirectoryStatus(
-                space, pages.count(), members, answered, recalls, invalidations, queue.size(), lost, bouncing);
+                space,
+                pages.count(),
+                members,
+                answered,
+                recalls,
+                invalidations,
+                queue.size(),
+                lost,
+                bouncing,
+                traffic.parts());
     }
 
     private String node(int number) {
@@ -475,7 +486,7 @@ final class Directory {
         if (owner.synced) {
             owner.outbox.add(MessageKind.RECALL, page(index));
             recalls++;
-            bounces.moved(index, owner.number, pages.requester(index));
+            taken(index, owner);
         }
     }
 
@@ -495,8 +506,13 @@ final class Directory {
         if (session.synced) {
             session.outbox.add(MessageKind.INV, page(index));
             invalidations++;
-            bounces.moved(index, session.number, pages.requester(index));
+            taken(index, session);
         }
+    }
+
+    private void taken(int index, Session from) {
+        bounces.moved(index, from.number, pages.requester(index));
+        traffic.taken(index);
     }
 
     private Session session(int number) {

@@ -57,6 +57,16 @@ final class DirectoryExtents {
         return pages;
     }
 
+    /** How many pages an extent has. */
+    int pages(int extent) {
+        return extents[extent].pages();
+    }
+
+    /** Index of the first page of an extent. */
+    int base(int extent) {
+        return bases[extent];
+    }
+
     /** Index of a page of the space, or {@link #ELSEWHERE}. */
     int index(long page) {
         for (int i = extents.length - 1; i >= 0; i--) {

@@ -15,6 +15,7 @@ import java.util.List;
  * @param waiting requests that wait for an earlier one of the same page, or for members that were not heard
  * @param lostPages pages whose newest version was lost with a member
  * @param bouncing the pages that members take from each other most often
+ * @param parts how often members have taken pages from each other in each sixteenth of each extent
  */
 public record DirectoryStatus(
         long space,
@@ -25,7 +26,8 @@ public record DirectoryStatus(
         long invalidations,
         int waiting,
         long lostPages,
-        List<Bouncing> bouncing) {
+        List<Bouncing> bouncing,
+        List<Part> parts) {
 
     /**
      * A member.
@@ -44,4 +46,13 @@ public record DirectoryStatus(
      * @param to the node that has taken it last
      */
     public record Bouncing(long page, long moves, String from, String to) {}
+
+    /**
+     * A part of the space.
+     *
+     * @param firstPage of the part, in the space
+     * @param pages how many it has
+     * @param taken how often one of them was taken from a member
+     */
+    public record Part(long firstPage, long pages, long taken) {}
 }

@@ -157,6 +157,27 @@ class DirectoryTest {
     }
 
     @Test
+    void shouldCountWhatItTakesFromMembers() {
+        bothSynced();
+        a.say(MessageKind.GETM, FIRST + 1);
+        b.say(MessageKind.GETM, FIRST + 1);
+        a.say(MessageKind.PUT, 0, FIRST + 1, 4096);
+        a.say(MessageKind.INV_ACK, FIRST + 1);
+        b.say(MessageKind.GETM, FIRST + 2);
+        DirectoryStatus status = directory.status();
+        assertEquals(3, status.requests());
+        // The owner sends the page, and gives it up when that has arrived.
+        assertEquals(List.of(new DirectoryStatus.Bouncing(FIRST + 1, 2, "a", "b")), status.bouncing());
+        assertEquals(
+                List.of(
+                        new DirectoryStatus.Part(FIRST, 1, 0),
+                        new DirectoryStatus.Part(FIRST + 1, 1, 2),
+                        new DirectoryStatus.Part(FIRST + 2, 1, 0),
+                        new DirectoryStatus.Part(FIRST + 3, 1, 0)),
+                status.parts());
+    }
+
+    @Test
     void shouldAnswerWithoutAMemberThatHasLeft() {
         bothSynced();
         a.say(MessageKind.GETS, FIRST);

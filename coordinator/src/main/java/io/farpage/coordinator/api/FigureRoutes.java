@@ -8,6 +8,12 @@ import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.figures.Figures;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CoherentFigures;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.FiguresWanted;
 import io.farpage.coordinator.model.GuestFigures;
@@ -27,6 +33,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** What agents report of their guests, and what is shown of it. */
 final class FigureRoutes {
@@ -58,15 +65,22 @@ final class FigureRoutes {
         return Requests.number("since", Requests.optionalQuery(ctx, "since").orElse("0"), 0, Long.MAX_VALUE);
     }
 
-    /** A guest of a space that the node is not attached to is left out: it has just ended, or is not the node's. */
+    /**
+     * A guest of a space that the node is not attached to is left out, and so is a coherent space whose requests it
+     * does not answer: the report is a moment old, or not the node's.
+     */
     private FiguresWanted report(Context ctx) throws IOException {
         String node = ctx.pathParam("id");
         links.requireKnown(node);
         FiguresReport report = Requests.body(ctx, NodeOperations.FIGURES);
         membership.require(node, report.incarnation());
         State state = ledger.state();
-        FiguresReport own =
-                report.ofGuests(guest -> state.attachments().containsKey(Keys.id(guest.space()) + "/" + node));
+        FiguresReport own = report.of(
+                guest -> state.attachments().containsKey(Keys.id(guest.space()) + "/" + node),
+                directory -> space(state, directory.space())
+                        .filter(space ->
+                                space.isCoherent() && homes(state, space).anyMatch(node::equals))
+                        .isPresent());
         List<FiguresReport.Guest> changed = own.guests().stream()
                 .filter(guest -> guest.parkedSince().isPresent() != isParked(guest.space()))
                 .toList();
@@ -96,24 +110,56 @@ final class FigureRoutes {
 
     private GuestFigures guests(NodeFilter names, long since) {
         State state = ledger.state();
-        return figures(figures.spaces().stream()
-                .map(id -> Optional.ofNullable(state.spaces().get(Keys.id(id))))
-                .flatMap(Optional::stream)
-                .filter(space -> space.name().compareTo(names.after()) > 0
+        List<GuestFigures.OfGuest> guests = named(
+                        names, figures.spaces().stream().flatMap(id -> space(state, id).stream()))
+                .flatMap(space -> guest(space, since, Optional.empty(), Optional.empty()).stream())
+                .toList();
+        Stream<Space> coherent = named(names, state.spaces().values().stream().filter(Space::isCoherent));
+        return figures(guests, coherent.map(space -> coherent(state, space)).toList());
+    }
+
+    private static Stream<Space> named(NodeFilter names, Stream<Space> spaces) {
+        return spaces.filter(space -> space.name().compareTo(names.after()) > 0
                         && space.name().startsWith(names.prefix()))
                 .sorted(Comparator.comparing(Space::name))
-                .limit(names.limit())
-                .flatMap(space -> guest(space, since, Optional.empty(), Optional.empty()).stream())
-                .toList());
+                .limit(names.limit());
+    }
+
+    private static Optional<Space> space(State state, long id) {
+        return Optional.ofNullable(state.spaces().get(Keys.id(id)));
+    }
+
+    private CoherentFigures coherent(State state, Space space) {
+        return new CoherentFigures(
+                space.id(),
+                space.name(),
+                Keys.under(state.attachments(), Keys.id(space.id())).values().stream()
+                        .filter(attachment -> attachment.mode() == AttachMode.MEMBER)
+                        .map(Attachment::node)
+                        .toList(),
+                homes(state, space)
+                        .map(node -> new CoherentFigures.OfHome(node, figures.directory(node, space.id())))
+                        .toList());
+    }
+
+    /** The nodes that answer requests for the pages of a coherent space: the first home of each extent. */
+    private static Stream<String> homes(State state, Space space) {
+        return state.extentsOf(space).stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .map(Extent::primary)
+                .map(ExtentHome::node)
+                .distinct()
+                .sorted();
     }
 
     private GuestFigures guest(String idOrName, long since) {
-        Space space = ledger.state()
-                .space(idOrName)
+        State state = ledger.state();
+        Space space = state.space(idOrName)
                 .orElseThrow(() -> ProblemException.notFound("there is no space '%s'".formatted(idOrName)));
         Optional<PageMap> map = figures.map(space.id());
         return figures(
-                guest(space, since, map, Optional.of(heat(space, map))).stream().toList());
+                guest(space, since, map, Optional.of(heat(space, map))).stream().toList(),
+                space.isCoherent() ? List.of(coherent(state, space)) : List.of());
     }
 
     private Optional<GuestFigures.OfGuest> guest(
@@ -130,8 +176,8 @@ final class FigureRoutes {
                         warm));
     }
 
-    private GuestFigures figures(List<GuestFigures.OfGuest> guests) {
-        return new GuestFigures(figures.now(), figures.since(), guests);
+    private GuestFigures figures(List<GuestFigures.OfGuest> guests, List<CoherentFigures> coherent) {
+        return new GuestFigures(figures.now(), figures.since(), guests, coherent);
     }
 
     private List<Long> heat(Space space, Optional<PageMap> map) {

@@ -50,7 +50,7 @@ public final class Keys {
     }
 
     /** The rows of a table whose keys begin with a part. */
-    static <V> PSortedMap<String, V> under(PSortedMap<String, V> table, String part) {
+    public static <V> PSortedMap<String, V> under(PSortedMap<String, V> table, String part) {
         // The character after '/' is '0'.
         return table.subMap(part + "/", part + "0");
     }

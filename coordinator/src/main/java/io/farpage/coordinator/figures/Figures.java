@@ -1,6 +1,7 @@
 package io.farpage.coordinator.figures;
 
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.model.DirectoryFigures;
 import io.farpage.coordinator.model.FaultFigures;
 import io.farpage.coordinator.model.FaultHistory;
 import io.farpage.coordinator.model.FiguresReport;
@@ -19,7 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The figures of the last 15 minutes. A coordinator that starts, or begins to lead, has none from before. Thread-safe.
+ * The figures of the last 15 minutes, and the last report of each home of coherent spaces. A coordinator that starts,
+ * or begins to lead, has none from before. Thread-safe.
  */
 public final class Figures {
     /** Nodes and guests together: about 40 MB. */
@@ -31,6 +33,8 @@ public final class Figures {
     private static final Duration KEPT = Duration.ofMinutes(15);
     /** How long after it was last looked at a map is still asked for. */
     private static final Duration MAPPED = Duration.ofSeconds(30);
+    /** How long a home's last report is shown: as long as three of them take. */
+    private static final Duration PRESENT = Duration.ofSeconds(15);
 
     private final Time time;
     private final long beganNanos;
@@ -44,7 +48,11 @@ public final class Figures {
         private final History history = new History();
         private long latest;
         private @Nullable Guest guest;
+        private Directories directories = new Directories(0, List.of());
     }
+
+    /** What a node has reported as a home of coherent spaces, and when. */
+    private record Directories(long at, List<DirectoryFigures> all) {}
 
     /**
      * A guest as it was reported last.
@@ -80,13 +88,15 @@ public final class Figures {
     /**
      * Adds what a node reports.
      *
-     * @param report of guests that are the node's to report
+     * @param report of guests and directories that are the node's to report
      * @return the guests whose maps are looked at
      * @throws ProblemException 503 if the table of histories has no room for those of this report
      */
     public synchronized FiguresWanted report(String node, FiguresReport report) {
         makeRoom(node, report.guests());
-        add(nodes.computeIfAbsent(node, id -> new Series()), report.millis(), report.faults());
+        Series ofNode = nodes.computeIfAbsent(node, id -> new Series());
+        add(ofNode, report.millis(), report.faults());
+        report.directories().ifPresent(all -> ofNode.directories = new Directories(now(), all));
         for (FiguresReport.Guest guest : report.guests()) {
             Series series = guests.computeIfAbsent(guest.space(), id -> new Series());
             add(series, report.millis(), guest.faults());
@@ -97,10 +107,12 @@ public final class Figures {
         }
         long now = now();
         maps.values().removeIf(map -> map.until() < now);
-        return new FiguresWanted(report.guests().stream()
-                .map(FiguresReport.Guest::space)
-                .filter(maps::containsKey)
-                .toList());
+        return new FiguresWanted(
+                report.guests().stream()
+                        .map(FiguresReport.Guest::space)
+                        .filter(maps::containsKey)
+                        .toList(),
+                true);
     }
 
     private void add(Series series, long millis, FaultFigures faults) {
@@ -168,6 +180,16 @@ public final class Figures {
         return Optional.ofNullable(guests.get(space))
                 .filter(series -> series.latest > oldest)
                 .map(series -> series.guest);
+    }
+
+    /** What a home has done for the members of a coherent space; empty if it has not reported that lately. */
+    public synchronized Optional<DirectoryFigures> directory(String home, long space) {
+        return Optional.ofNullable(nodes.get(home))
+                .map(series -> series.directories)
+                .filter(reported -> reported.at() > now() - PRESENT.toSeconds())
+                .flatMap(reported -> reported.all().stream()
+                        .filter(one -> one.space() == space)
+                        .findFirst());
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.model.DirectoryFigures;
 import io.farpage.coordinator.model.FaultFigures;
 import io.farpage.coordinator.model.FaultHistory;
 import io.farpage.coordinator.model.FiguresReport;
@@ -72,6 +73,32 @@ class FiguresTest {
         assertEquals(List.of(2.0, 4.0), figures.ofGuest(7, 0).faultsPerSecond());
         assertEquals(Optional.of(new Figures.Guest("b", PAGES, OptionalLong.empty())), figures.guest(7));
         assertEquals(Set.of("a", "b"), figures.nodes());
+    }
+
+    private static DirectoryFigures directory(long space, long requests) {
+        return new DirectoryFigures(space, 5_000, requests, 0, 0, 0, 0, List.of(), List.of());
+    }
+
+    private static FiguresReport asHome(DirectoryFigures... directories) {
+        return new FiguresReport(new Incarnation(1), 5_000, faults(0), List.of(), Optional.of(List.of(directories)));
+    }
+
+    @Test
+    void shouldForgetWhatAHomeDidUnlessItReportsOn() {
+        assertTrue(figures.report("a", report(1)).directories(), "agents send it to a coordinator that asks for it");
+        assertEquals(Optional.empty(), figures.directory("a", 7));
+        figures.report("a", asHome(directory(7, 1), directory(8, 2)));
+        figures.report("b", asHome(directory(7, 3)));
+        assertEquals(Optional.of(directory(7, 1)), figures.directory("a", 7));
+        assertEquals(Optional.of(directory(7, 3)), figures.directory("b", 7));
+        time.advance(Duration.ofSeconds(14));
+        figures.report("a", report(1));
+        figures.report("b", asHome());
+        assertEquals(Optional.of(directory(8, 2)), figures.directory("a", 8), "this report has none at all");
+        assertEquals(Optional.empty(), figures.directory("b", 7), "it has no longer a directory of the space");
+        time.advance(Duration.ofSeconds(1));
+        figures.report("a", report(1));
+        assertEquals(Optional.empty(), figures.directory("a", 8));
     }
 
     @Test

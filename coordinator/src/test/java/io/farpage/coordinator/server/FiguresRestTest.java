@@ -9,6 +9,9 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.CoherentFigures;
+import io.farpage.coordinator.model.DirectoryFigures;
+import io.farpage.coordinator.model.DirectoryFigures.Bouncing;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.FaultFigures;
@@ -188,6 +191,68 @@ class FiguresRestTest {
                         .call(ViewOperations.FIGURES_OF_NODES.at())
                         .nodes()
                         .size());
+    }
+
+    private static FiguresReport asHome(long incarnation, DirectoryFigures... directories) {
+        return new FiguresReport(
+                new Incarnation(incarnation), 5_000, FAULTS, List.of(), Optional.of(List.of(directories)));
+    }
+
+    private static DirectoryFigures directory(long id, Bouncing... bouncing) {
+        return new DirectoryFigures(id, 5_000, 600, 50, 30, 2, 1, List.of("b"), List.of(bouncing));
+    }
+
+    private List<CoherentFigures> coherent() throws CoordinatorException {
+        return running.client.call(ViewOperations.FIGURES_OF_GUESTS.at()).coherent();
+    }
+
+    @Test
+    void shouldShowTheMembersAndHomesOfCoherentSpaces() throws CoordinatorException {
+        long shared = running.client
+                .createSpace(new SpaceRequest("shared", PAGES * 4096L, OptionalInt.of(4096), Optional.of(List.of("b")))
+                        .asCoherent())
+                .id();
+        List<CoherentFigures.OfHome> silent = List.of(new CoherentFigures.OfHome("b", Optional.empty()));
+        assertEquals(List.of(new CoherentFigures(shared, "shared", List.of(), silent)), coherent());
+        running.client.attach("shared", "a", new AttachRequest(new Incarnation(1), AttachMode.MEMBER));
+        running.client.attach("shared", "b", new AttachRequest(new Incarnation(2), AttachMode.MEMBER));
+        running.client.reportFigures("a", asHome(1, directory(shared)));
+        assertEquals(
+                List.of(new CoherentFigures(shared, "shared", List.of("a", "b"), silent)),
+                coherent(),
+                "node a is not a home of it");
+
+        DirectoryFigures own = directory(shared, new Bouncing(17, 200, "a", "a former member"));
+        running.client.reportFigures("b", asHome(2, directory(999), directory(space), own));
+        List<CoherentFigures.OfHome> reported = List.of(new CoherentFigures.OfHome("b", Optional.of(own)));
+        assertEquals(
+                List.of(reported),
+                coherent().stream().map(CoherentFigures::homes).toList());
+        assertEquals(
+                reported,
+                running.client
+                        .find(ViewOperations.FIGURES_OF_GUEST.at("shared"))
+                        .orElseThrow()
+                        .coherent()
+                        .getFirst()
+                        .homes());
+        assertEquals(
+                List.of(),
+                running.client
+                        .find(ViewOperations.FIGURES_OF_GUEST.at("vm1"))
+                        .orElseThrow()
+                        .coherent());
+    }
+
+    @Test
+    void shouldRefuseADirectoryWithMorePagesThanAreShown() throws IOException, InterruptedException {
+        String page = "{\"page\":1,\"taken\":2,\"from\":\"a\",\"to\":\"b\"}";
+        String body = Json.STRICT
+                .writeValueAsString(asHome(2, directory(space)))
+                .replace("\"bouncing\":[]", "\"bouncing\":[" + (page + ",").repeat(8) + page + "]");
+        var refused = running.send("POST", "/api/v1/nodes/b/figures", body);
+        assertEquals(400, refused.statusCode());
+        assertTrue(refused.body().contains("bouncing: number of elements: 9 is not in 0..8"), refused.body());
     }
 
     @Test

@@ -102,7 +102,7 @@ final class Movers {
                 Optional.of(coherent),
                 AgentOptions.guests(config, base.keeping().guests(self.id(), self.incarnation()))));
         guests.onChange(base.audit());
-        figures = open.add(new FigureReports(self, guests));
+        figures = open.add(new FigureReports(self, guests, coherent::status));
         copies = open.add(new CopyReports(
                 self,
                 () -> Stream.concat(guests.copies().stream(), pulls.copies().stream())

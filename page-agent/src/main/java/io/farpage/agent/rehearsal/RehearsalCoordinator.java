@@ -147,7 +147,7 @@ final class RehearsalCoordinator implements AutoCloseable {
                 bind(NodeOperations.HOSTED, request -> request.name().equals(home) ? hosted() : Hosted.NOTHING),
                 bind(NodeOperations.ATTACHED, request -> attached(request.name())),
                 bind(NodeOperations.PUBLISH_GRANT, this::publishGrant),
-                bind(NodeOperations.FIGURES, _ -> new FiguresWanted(List.of())),
+                bind(NodeOperations.FIGURES, _ -> new FiguresWanted(List.of(), false)),
                 bind(SpaceOperations.LIST, _ -> List.of(space)),
                 bind(SpaceOperations.SHOW, _ -> space),
                 bind(SpaceOperations.EXTENTS, _ -> extents()),

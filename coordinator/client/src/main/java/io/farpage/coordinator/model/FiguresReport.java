@@ -7,30 +7,43 @@ import java.util.OptionalLong;
 import java.util.function.Predicate;
 
 /**
- * How the guests of a node have faulted since its last report, the body of {@code POST /nodes/{id}/figures}.
+ * How the guests of a node have faulted since its last report, and what it has done as a home of coherent spaces: the
+ * body of {@code POST /nodes/{id}/figures}.
  *
  * @param incarnation of the node
  * @param millis since the last report
  * @param faults of all guests of the node
  * @param guests each of them whose VMM runs
+ * @param directories of the coherent spaces that the node is a home of; empty unless the last answer has asked for them
  */
 public record FiguresReport(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long millis,
         @JsonProperty(required = true) FaultFigures faults,
-        @JsonProperty(required = true) List<Guest> guests) {
+        @JsonProperty(required = true) List<Guest> guests,
+        Optional<List<DirectoryFigures>> directories) {
 
     /** The most guests of a report. */
     public static final int MAX_GUESTS = 1024;
 
+    /** The most directories of a report. */
+    public static final int MAX_DIRECTORIES = 256;
+
     /** The longest time between two reports; faults before it are of no interest. */
     public static final long MAX_MILLIS = 3_600_000;
 
-    /** Checks the fields, and copies the list. */
+    /** Checks the fields, and copies the lists. */
     public FiguresReport {
         Check.range("millis", millis, 1, MAX_MILLIS);
         Check.range("guests: number of elements", guests.size(), 0, MAX_GUESTS);
+        directories.ifPresent(all -> Check.range("directories: number of elements", all.size(), 0, MAX_DIRECTORIES));
         guests = List.copyOf(guests);
+        directories = directories.map(List::copyOf);
+    }
+
+    /** A report without directories. */
+    public FiguresReport(Incarnation incarnation, long millis, FaultFigures faults, List<Guest> guests) {
+        this(incarnation, millis, faults, guests, Optional.empty());
     }
 
     /**
@@ -49,9 +62,13 @@ public record FiguresReport(
             OptionalLong parkedSince,
             Optional<PageMap> map) {}
 
-    /** The same, of guests that a condition holds for. */
-    public FiguresReport ofGuests(Predicate<Guest> condition) {
+    /** The same, of the guests and the directories that conditions hold for. */
+    public FiguresReport of(Predicate<Guest> ofGuest, Predicate<DirectoryFigures> ofDirectory) {
         return new FiguresReport(
-                incarnation, millis, faults, guests.stream().filter(condition).toList());
+                incarnation,
+                millis,
+                faults,
+                guests.stream().filter(ofGuest).toList(),
+                directories.map(all -> all.stream().filter(ofDirectory).toList()));
     }
 }

@@ -6,20 +6,23 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * How guests have faulted, and where their pages are.
+ * How guests have faulted, and where their pages are; and how they share coherent spaces.
  *
  * @param now the coordinator's clock, in seconds since 1970, as the times of the histories
  * @param since when this coordinator began to collect figures, by the same clock; it has none from before
  * @param guests with figures from the last 15 minutes, in the order of the names of their spaces
+ * @param coherent the coherent spaces, in the order of their names
  */
 public record GuestFigures(
         @JsonProperty(required = true) long now,
         @JsonProperty(required = true) long since,
-        @JsonProperty(required = true) List<OfGuest> guests) {
+        @JsonProperty(required = true) List<OfGuest> guests,
+        @JsonProperty(required = true) List<CoherentFigures> coherent) {
 
-    /** Copies the list. */
+    /** Copies the lists. */
     public GuestFigures {
         guests = List.copyOf(guests);
+        coherent = List.copyOf(coherent);
     }
 
     /**

@@ -5,10 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
+import io.farpage.agent.data.coherence.DirectoryStatus;
 import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.DirectoryFigures;
 import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.rest.Json;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -35,6 +37,7 @@ class FigureReportsTest implements SampledGuests {
     private final List<FiguresReport> received = new ArrayList<>();
     private final List<Set<Long>> requested = new ArrayList<>();
     private List<GuestSample> samples = List.of(sample(7, 100, 1_000), sample(8, 300, 9_000));
+    private List<DirectoryStatus> directories = List.of();
     private int status = 200;
     private String answer = "{\"maps\":[]}";
 
@@ -52,7 +55,13 @@ class FigureReportsTest implements SampledGuests {
         server.start();
         client = new CoordinatorClient(
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()), Duration.ofSeconds(30));
-        reports = new FigureReports(client, "a", new Incarnation(5), this);
+        reports = new FigureReports(
+                client,
+                "a",
+                new Incarnation(5),
+                this,
+                new DirectorySamples(
+                        () -> CompletableFuture.completedFuture(directories), Duration.ZERO, System::nanoTime));
     }
 
     @AfterEach
@@ -90,7 +99,7 @@ class FigureReportsTest implements SampledGuests {
     }
 
     @Test
-    void shouldReportEachGuestAndAllTogether() throws CoordinatorException {
+    void shouldReportEachGuestAndAllTogether() throws Exception {
         assertEquals(FigureReports.INTERVAL, reports.report());
         FiguresReport report = received.getFirst();
         assertEquals(new Incarnation(5), report.incarnation());
@@ -106,20 +115,66 @@ class FigureReportsTest implements SampledGuests {
     }
 
     @Test
-    void shouldReportAgainSoonWhenAMapIsAskedForAnew() throws CoordinatorException {
+    void shouldReportAgainSoonWhenAMapIsAskedForAnew() throws Exception {
         answer = "{\"maps\":[8]}";
-        assertEquals(FigureReports.UNTIL_MAPPED, reports.report());
+        assertEquals(FigureReports.SOON, reports.report());
         assertEquals(FigureReports.INTERVAL, reports.report());
         assertEquals(List.of(Set.of(8L), Set.of(8L)), requested);
         answer = "{\"maps\":[7,8]}";
-        assertEquals(FigureReports.UNTIL_MAPPED, reports.report());
+        assertEquals(FigureReports.SOON, reports.report());
     }
 
     @Test
-    void shouldReportNothingWithoutAGuest() throws CoordinatorException {
+    void shouldReportNothingWithoutAGuest() throws Exception {
         samples = List.of();
         assertEquals(FigureReports.INTERVAL, reports.report());
         assertTrue(received.isEmpty());
+    }
+
+    private static DirectoryStatus directory(long space) {
+        return new DirectoryStatus(space, 64, List.of(), 3, 2, 1, 0, 0, List.of(), List.of());
+    }
+
+    @Test
+    void shouldReportDirectoriesOnceTheyAreAskedFor() throws Exception {
+        samples = List.of();
+        directories = List.of(directory(9));
+        answer = "{\"maps\":[],\"directories\":true}";
+        assertEquals(FigureReports.SOON, reports.report());
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        assertEquals(Optional.empty(), received.getFirst().directories());
+        assertEquals(
+                Optional.of(List.of(9L)),
+                received.getLast()
+                        .directories()
+                        .map(all -> all.stream().map(DirectoryFigures::space).toList()));
+    }
+
+    @Test
+    void shouldSendNoDirectoriesToAnOlderCoordinator() throws Exception {
+        directories = List.of(directory(9));
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        assertEquals(2, received.size());
+        assertEquals(Optional.empty(), received.getLast().directories());
+    }
+
+    /** An older one that takes the place of one that knows them refuses the first report. */
+    @Test
+    void shouldSendNoDirectoriesAfterARefusal() throws Exception {
+        directories = List.of(directory(9));
+        answer = "{\"maps\":[],\"directories\":true}";
+        reports.report();
+        refuse(400, "bad-request");
+        assertThrows(CoordinatorRefusedException.class, reports::report);
+        status = 200;
+        answer = "{\"maps\":[]}";
+        reports.report();
+        assertEquals(
+                List.of(false, true, false),
+                received.stream()
+                        .map(report -> report.directories().isPresent())
+                        .toList());
     }
 
     @Test

@@ -75,7 +75,8 @@ public final class NodeOperations {
 
     public static final Operation<FiguresReport, FiguresWanted> FIGURES = post(NODE + "/figures", SELF, ROUTINE)
             .json(FiguresReport.class, FiguresWanted.class)
-            .summary("Report how the guests of a node have faulted since its last report");
+            .summary("Report how the guests of a node have faulted since its last report, and what it has done as a"
+                    + " home of coherent spaces");
 
     public static final Operation<CopyReport, Void> COPIES = post(NODE + "/copies", SELF, ROUTINE)
             .taking(CopyReport.class)

@@ -40,7 +40,8 @@ public final class ViewOperations {
 
     public static final Operation<Void, GuestFigures> FIGURES_OF_GUESTS = get(
                     FIGURES + "/guests", VIEWER, GuestFigures.class)
-            .summary("How each guest has faulted in the last 15 minutes, in the order of the names of their spaces")
+            .summary("How each guest has faulted in the last 15 minutes, and how members share coherent spaces, in the"
+                    + " order of the names of the spaces")
             .with(Filters.NAME_PREFIX, Filters.NAME_AFTER, Filters.SPACE_LIMIT, Filters.SINCE);
 
     public static final Operation<Void, GuestFigures> FIGURES_OF_GUEST = get(

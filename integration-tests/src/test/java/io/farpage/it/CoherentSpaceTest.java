@@ -8,10 +8,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.bench.Main;
 import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Chromium;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.Pictures;
 import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.TwoNodes;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -163,6 +167,43 @@ class CoherentSpaceTest {
             processes.clear();
         }
         drop(cluster, "kept");
+    }
+
+    @Test
+    @Tag("soak")
+    @Tag("processes")
+    void shouldShowOnTheDashboardWhatMembersTake(Cluster cluster) throws IOException {
+        try (Chromium browser = Chromium.start()) {
+            create(cluster, "watched");
+            run(cluster, "watched", List.of("table", "100000000"));
+            browser.open(cluster.coordinator().rest().base().resolve("/"));
+            String row = "[...document.querySelectorAll('#coherent-table tbody tr > *')].map(cell => cell.innerText)";
+            browser.awaitTrue(row + "[3]?.match(/^[1-9].*s$/)", TIMEOUT);
+            JsonNode cells = browser.evaluate(row);
+            assertEquals("watched", cells.get(0).asString());
+            assertEquals("a\nb", cells.get(1).asString());
+            assertEquals("b", cells.get(2).asString());
+            assertEquals("0", cells.get(7).asString(), "pages are lost");
+            JsonNode pages = browser.evaluate(
+                    "[...document.querySelectorAll('#bounce-table tbody tr')].map(row => row.innerText)");
+            assertTrue(0 < pages.size() && pages.size() <= 8, pages.toString());
+            for (JsonNode page : pages) {
+                assertTrue(page.asString().matches("watched\\t\\d+\\t[\\d,]+\\t(a\\tb|b\\ta)"), pages.toString());
+            }
+            Pictures.take(browser, "coherent");
+            assertEquals(List.of(), browser.complaints());
+        }
+        String parts = Command.agent(
+                        "directories",
+                        "--parts",
+                        "--agent=" + cluster.agent("b").rest().base())
+                .done()
+                .out();
+        List<String> lines =
+                parts.lines().dropWhile(line -> !line.contains("FROM PAGE")).toList();
+        assertEquals(1 + 16, lines.size(), parts);
+        assertTrue(lines.get(1).matches(" +0 +15 +\\d+ +\\d+\\.\\d %"), parts);
+        assertTrue(lines.getLast().startsWith("                240        255 "), parts);
     }
 
     private void create(Cluster cluster, String space) {

@@ -41,6 +41,7 @@ final class Dashboard {
                 script("charts.js", "Draws the last 15 minutes"),
                 script("faults.js", "Draws how guests fault"),
                 script("pagemap.js", "Draws where the pages of a guest are"),
+                script("coherent.js", "Draws how coherent spaces are shared"),
                 script("dom.js", "Makes the dashboard's elements"));
     }
 

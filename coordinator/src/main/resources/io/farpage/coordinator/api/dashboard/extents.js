@@ -11,6 +11,7 @@ const GAP = 3;
 export const natureOf = space => [
   ...(space.encryption ? ["encrypted"] : []),
   ...(space.thin && space.base === undefined ? ["thin"] : []),
+  ...(space.coherent ? ["coherent"] : []),
   ...(space.loading ? ["being loaded"] : []),
   ...(space.vmmState ? [`state of a VMM, ${bytes(space.vmmState.bytes)}`] : []),
   ...(space.snapshot ? ["snapshot"] : []),

@@ -13,11 +13,12 @@ export class Histories {
   #seen = 0;
   #all = new Map();
 
-  /** `resource` answers with a list `items`, whose elements have a `name`. */
+  /** `resource` answers with a list `items`, whose elements have a `name`. What else the last answer has is in `answer`. */
   constructor(resource, items, name) {
     this.#resource = resource;
     this.#items = items;
     this.#name = name;
+    this.answer = undefined;
     this.now = 0;
     this.since = 0;
   }
@@ -32,6 +33,7 @@ export class Histories {
     const seen = this.#seen;
     const answer = await read(path(this.#resource, {...parameters, since: seen || ""}));
     this.#asked = asked;
+    this.answer = answer;
     this.now = answer.now;
     this.since = answer.since;
     // Samples of the second in which the coordinator has answered may still come.

@@ -1,5 +1,6 @@
 // Keeps the page up to date. It waits for the next event and reads the overview only after one, so that a cluster in which nothing
-// happens costs one waiting request. How guests fault, which agents report every five seconds, it reads as often.
+// happens costs one waiting request. How guests fault and share coherent spaces, which agents report every five seconds, it reads as often.
+import {showCoherent} from "./coherent.js";
 import {path, read, Refusal, signIn} from "./coordinator.js";
 import {clock, counted} from "./dom.js";
 import {showFaults} from "./faults.js";
@@ -128,6 +129,7 @@ async function refresh() {
 async function readFigures() {
   await Promise.all([nodeFigures.refresh(nodePages.parameters()), guestFigures.refresh(spacePages.parameters())]);
   showFaults(nodeFigures);
+  showCoherent(guestFigures.answer.coherent);
   showLiveGuests(guestFigures);
 }
 

@@ -25,9 +25,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes on to shard 0 which extents of coherent spaces the pool has, with their other homes and their members. A member that must be
- * cut off is left out at once, although its attachment is listed until all homes have done so. If another incarnation
- * has adopted its guest, that one is the member at once, and the directory keeps what it knows. One thread.
+ * Passes on to shard 0 which extents of coherent spaces the pool has, with their other homes and their members. A
+ * member that must be cut off is left out at once, although its attachment is listed until all homes have done so. If
+ * another incarnation has adopted its guest, that one is the member at once, and the directory keeps what it knows. One
+ * thread.
  */
 final class CoherentHosting {
     private static final Logger log = LoggerFactory.getLogger(CoherentHosting.class);

@@ -133,7 +133,7 @@ final class Directory {
     }
 
     /**
-     * Replaces the second homes. What was not confirmed by one that is none any more is confirmed.
+     * Replaces the second homes. What one has not confirmed that no longer is one counts as confirmed.
      *
      * @param nodes by extent
      * @param channels that are open
@@ -732,8 +732,8 @@ final class Directory {
     }
 
     /**
-     * The member has said which pages it has. If it has another map of the homes than this node, one of the two will get
-     * the other one, and begins another session.
+     * The member has said which pages it has. If it has another map of the homes than this node, one of the two gets
+     * the other one later, and begins another session.
      *
      * @param layout of the extents whose pages it has named
      */

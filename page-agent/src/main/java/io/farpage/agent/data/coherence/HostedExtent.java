@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * An extent of a coherent space of which this node is a home.
+ * An extent of a coherent space that has this node as a home.
  *
  * @param space id of the space
  * @param firstPage of the extent, in the space

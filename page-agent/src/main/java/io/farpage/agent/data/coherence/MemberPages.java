@@ -37,7 +37,7 @@ final class MemberPages {
     static final int PARKED = 32;
     /** The page is evicted when the home has it. */
     static final int VICTIM = 64;
-    /** Of a page that is {@link #READING}: it was requested before a thread touched it. */
+    /** The page is {@link #READING}, and was requested before a thread touched it. */
     static final int AHEAD = VICTIM;
     /** A thread waits until the home has the page; or for a page that was requested before. */
     static final int AWAITED = 128;

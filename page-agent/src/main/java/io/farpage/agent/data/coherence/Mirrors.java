@@ -10,8 +10,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The second homes of a directory's extents. They are sent each page that a member has sent home, and what they have not
- * confirmed again over each new channel. The shard's thread only.
+ * The second homes of a directory's extents. They are sent each page that a member has sent home, and over each new
+ * channel what they have not confirmed. The shard's thread only.
  */
 final class Mirrors {
     private final long space;

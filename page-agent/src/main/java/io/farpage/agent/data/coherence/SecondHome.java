@@ -8,7 +8,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The frames of those extents of a space of which this node is the second home. Directories on other nodes send each
+ * The frames of those extents of a space that have this node as their second home. Directories on other nodes send each
  * page that they get, and grant it to a member only when it was confirmed here. The shard's thread only.
  */
 final class SecondHome {

@@ -49,13 +49,13 @@ final class AllSchedules {
     }
 
     /**
-     * Goes through all schedules, the shorter ones first, until there are so many states. The schedules of the last
-     * length are all gone through.
+     * Goes through all schedules, the shorter ones first, until there are enough states. All schedules of the last
+     * length are gone through.
      */
-    void explore(int most) {
+    void explore(int enough) {
         List<List<String>> paths = List.of(List.of());
         seen.add(new Run().state());
-        while (!paths.isEmpty() && seen.size() < most) {
+        while (!paths.isEmpty() && seen.size() < enough) {
             List<List<String>> longer = new ArrayList<>();
             for (List<String> path : paths) {
                 List<String> moves = run(path).moves();
@@ -101,17 +101,9 @@ final class AllSchedules {
         return more;
     }
 
-    /** Chooses the same each time. */
-    private static final class NoChance extends Random {
-        @Override
-        protected int next(int bits) {
-            return 0;
-        }
-    }
-
     /** One schedule, from the beginning. */
     private final class Run {
-        final CoherentWorld world = new CoherentWorld(setup, new NoChance());
+        final CoherentWorld world = new CoherentWorld(setup, Random.from(() -> 0));
         final int[] done = new int[programs.size()];
         final Map<Event, Integer> left = new HashMap<>(budget);
 

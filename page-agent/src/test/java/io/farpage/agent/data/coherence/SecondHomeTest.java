@@ -152,7 +152,7 @@ class SecondHomeTest {
 
     @Test
     void shouldConfirmAndGrantAPageWhenTheSecondHomeHasIt() {
-        spaces.host(List.of());
+        spaces.host(List.of()).join();
         spaces.onOpened(a);
         host(Optional.empty(), Optional.of("other"), false, A);
         assertEquals(List.of("other"), opened);
@@ -174,7 +174,7 @@ class SecondHomeTest {
 
     @Test
     void shouldKeepWhatAMemberHadSentThatIsCutOff() {
-        spaces.host(List.of());
+        spaces.host(List.of()).join();
         spaces.onOpened(a);
         host(Optional.empty(), Optional.of("other"), false, A);
         say(MessageKind.SYNC_BEGIN, 0);
@@ -188,7 +188,7 @@ class SecondHomeTest {
 
     @Test
     void shouldGoOnWithoutASecondHomeThatWasDropped() {
-        spaces.host(List.of());
+        spaces.host(List.of()).join();
         spaces.onOpened(a);
         host(Optional.empty(), Optional.of("other"), false, A);
         say(MessageKind.SYNC_BEGIN, 0);

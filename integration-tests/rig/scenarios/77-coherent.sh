@@ -1,8 +1,7 @@
 # time limit: 900 s
 # lane: cable
 # devices: rxe1 rxe2
-# A coherent space over RDMA: processes on two nodes share a hash table with locks and a ring of messages. Each node is a home, and has the second
-# copy of each page. Then the agent of one home ends for good, and what the processes have left is at the other.
+# A coherent space over RDMA: processes on two nodes share a hash table with locks and a ring of messages. Both nodes are homes of each page.
 ports=7430
 . "$RIG_DIR/guest/cluster"
 

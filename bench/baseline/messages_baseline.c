@@ -1,7 +1,7 @@
 /*
- * messages_baseline MODE COUNT ASKER_CPU ANSWERER_CPU: how long plain C takes for 64 bytes one way and 4160 bytes back
- * between two processes over TCP loopback. It is the ping-pong that page-bench messages measures between two shards, and
- * prints p50 and p99 in nanoseconds.
+ * messages_baseline MODE COUNT ASKER_CPU ANSWERER_CPU PRIORITY: how long plain C takes for 64 bytes one way and 4160
+ * bytes back between two processes over TCP loopback. It is the ping-pong that page-bench messages measures between two
+ * shards, and what page-bench coherent compares faults with. PRIORITY: as --priority of fetch_baseline.
  */
 #define _GNU_SOURCE
 
@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
-#include "latency_histogram.h"
+#include "figures.h"
 #include "wire.h"
 
 enum { ASKED = 64, ANSWERED = 64 + 4096 };
@@ -64,13 +64,14 @@ static void ask(int fd, uint64_t count, bool spin, struct latency_histogram *lat
 
 int main(int argc, char **argv) {
     static struct latency_histogram latencies;
-    if (argc != 5) {
-        fail("wants block or spin, how many messages, and the CPUs of both sides");
+    if (argc != 6) {
+        fail("wants block or spin, how many messages, the CPUs of both sides, and their priority");
     }
     bool spin = parse_choice("MODE", argv[1], mode_names) == 1;
     uint64_t count = parse_number("COUNT", argv[2], 1, 1ull << 40);
     int asker = (int) parse_number("ASKER_CPU", argv[3], 0, CPU_SETSIZE - 1);
     int answerer = (int) parse_number("ANSWERER_CPU", argv[4], 0, CPU_SETSIZE - 1);
+    int priority = (int) parse_number("PRIORITY", argv[5], 0, 99);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
@@ -78,6 +79,7 @@ int main(int argc, char **argv) {
             || getsockname(listener, (struct sockaddr *) &address, &length) != 0) {
         fail("cannot listen on 127.0.0.1: %s", strerror(errno));
     }
+    schedule(priority);
     pid_t child = fork();
     if (child < 0) {
         fail("fork: %s", strerror(errno));
@@ -90,7 +92,22 @@ int main(int argc, char **argv) {
     int fd = connect_to_port(ntohs(address.sin_port));
     ask(fd, count / 10 + 1, spin, &latencies);
     latency_reset(&latencies);
+    uint64_t started = now_ns();
     ask(fd, count, spin, &latencies);
-    printf("%" PRIu64 " %" PRIu64 "\n", latency_percentile(&latencies, 50), latency_percentile(&latencies, 99));
+    uint64_t elapsed = now_ns() - started;
+    char placement[64];
+    snprintf(placement, sizeof placement, "asker cpu %d, answerer cpu %d", asker, answerer);
+    print_figures(&(struct figures) {
+            .name = "c-messages",
+            .pattern = "sequential",
+            .placement = placement,
+            .backing = "none",
+            .page_size = ANSWERED,
+            .depth = 1,
+            .count = count,
+            .elapsed_ns = elapsed,
+            .scheduling = scheduling_of_thread(),
+            .latencies = &latencies,
+            .with_latencies = true});
     return 0;
 }

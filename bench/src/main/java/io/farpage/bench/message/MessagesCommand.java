@@ -2,19 +2,21 @@ package io.farpage.bench.message;
 
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.bench.baseline.BaselineProgram;
+import io.farpage.bench.baseline.BaselineSettings;
+import io.farpage.bench.baseline.MessageBaseline;
 import io.farpage.bench.process.Cpus;
 import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.UsageException;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
+import org.HdrHistogram.Histogram;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -98,14 +100,20 @@ public final class MessagesCommand implements Callable<Integer> {
         }
     }
 
-    private int run(Path program) throws InterruptedException, IOException {
+    private int run(Path program) throws InterruptedException {
         List<Integer> cpus = Cpus.allowed();
         int asker = cpus.getFirst();
         int answerer = cpus.getLast();
+        MessageBaseline baseline = new MessageBaseline(
+                program,
+                idle.equals("spin") ? BaselineSettings.Mode.SPIN : BaselineSettings.Mode.BLOCK,
+                asker,
+                answerer,
+                0);
         List<Round> all = new ArrayList<>();
         for (int round = 0; round < rounds; round++) {
-            double[] base = baseline(program, asker, answerer);
-            all.add(measure(asker, answerer, base[0], base[1]));
+            Histogram base = baseline.run(count, timeout()).round().latencies();
+            all.add(measure(asker, answerer, base));
         }
         print("%d rounds of %d round trips of 64 and 4160 bytes over TCP, %s, cpus %d and %d"
                 .formatted(rounds, count, idle, asker, answerer));
@@ -124,45 +132,25 @@ public final class MessagesCommand implements Callable<Integer> {
     }
 
     /** A new pair of shards in each round, which has compiled code from the second one on. */
-    private Round measure(int asker, int answerer, double baseP50, double baseP99) throws InterruptedException {
+    private Round measure(int asker, int answerer, Histogram base) throws InterruptedException {
         IdleStrategy strategy = IdleStrategy.valueOf(idle.toUpperCase(Locale.ROOT));
         try (PingPong pair = new PingPong(strategy, asker, answerer)) {
-            PingPong.Result result = pair.run(count, timeout());
+            PingPong.Result result = pair.run(count, timeout().toSeconds());
             return new Round(
-                    result.latencies().getValueAtPercentile(50) / 1e3,
-                    result.latencies().getValueAtPercentile(99) / 1e3,
-                    baseP50,
-                    baseP99,
+                    micros(result.latencies(), 50),
+                    micros(result.latencies(), 99),
+                    micros(base, 50),
+                    micros(base, 99),
                     result.allocatedBytes() / (2.0 * count));
         }
     }
 
-    private long timeout() {
-        return LEAST_SECONDS + (long) (count * SLOWEST_SECONDS);
+    private static double micros(Histogram latencies, double percentile) {
+        return latencies.getValueAtPercentile(percentile) / 1e3;
     }
 
-    private double[] baseline(Path program, int asker, int answerer) throws InterruptedException, IOException {
-        Process process = new ProcessBuilder(
-                        program.toString(),
-                        idle,
-                        String.valueOf(count),
-                        String.valueOf(asker),
-                        String.valueOf(answerer))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
-        try {
-            if (!process.waitFor(timeout(), TimeUnit.SECONDS)) {
-                throw new CommandException("messages_baseline is not done after " + timeout() + " s");
-            }
-            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-            if (process.exitValue() != 0) {
-                throw new CommandException("messages_baseline ended with " + process.exitValue());
-            }
-            String[] nanos = said.split(" ", 2);
-            return new double[] {Long.parseLong(nanos[0]) / 1e3, Long.parseLong(nanos[1]) / 1e3};
-        } finally {
-            process.destroyForcibly();
-        }
+    private Duration timeout() {
+        return Duration.ofSeconds(LEAST_SECONDS + (long) (count * SLOWEST_SECONDS));
     }
 
     private static double median(List<Round> rounds, ToDoubleFunction<Round> of) {

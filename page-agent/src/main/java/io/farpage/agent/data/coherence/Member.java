@@ -93,6 +93,12 @@ final class Member implements CoherentMember {
     /** Whether this duty cycle has served its faults already. */
     private boolean isServed;
 
+    /** Whether the kernel had no message when it was asked last, since the last duty cycle. */
+    private boolean isIdle;
+
+    /** Whether the last duty cycle has left no work for another one. */
+    private boolean quiet;
+
     /** Whether it has begun to serve its process. */
     private boolean begun;
 
@@ -631,10 +637,14 @@ final class Member implements CoherentMember {
         }
         int work = isServed ? 0 : serve();
         isServed = false;
-        if (broken == null) {
-            work += evictions.doWork(waiting.size());
-        }
-        return work + end() + homes.send();
+        int evicted = broken == null ? evictions.doWork(waiting.size()) : 0;
+        quiet = evicted == 0
+                && events.isDrained()
+                && waiting.isEmpty()
+                && unrequested.isEmpty()
+                && !memory.isGone()
+                && (broken != null || memory.failure() == null);
+        return work + evicted + end() + homes.send();
     }
 
     /** Takes up what the agent before has left. */
@@ -662,7 +672,8 @@ final class Member implements CoherentMember {
         if (broken == null && failure != null) {
             fail(failure);
         }
-        int work = memory.isGone() ? 0 : events.read(this::fault, clock.getAsLong());
+        int work = memory.isGone() || isIdle ? 0 : events.read(this::fault, clock.getAsLong());
+        isIdle = false;
         work += poison();
         if (broken == null) {
             work += installParked() + serveDeferred() + serveUnrequested() + serveWaiting();
@@ -962,6 +973,17 @@ final class Member implements CoherentMember {
     @Override
     public boolean needsPolling() {
         return !done && (!deferred.isEmpty() || !parked.isEmpty() || !unpoisoned.isEmpty() || !begun);
+    }
+
+    /** Messages of homes are handled before its work in the same duty cycle, which also sends the answers. */
+    @Override
+    public boolean isQuiescent() {
+        return done || (quiet && !needsPolling());
+    }
+
+    @Override
+    public void polled(boolean isReadable) {
+        isIdle = !isReadable;
     }
 
     @Override

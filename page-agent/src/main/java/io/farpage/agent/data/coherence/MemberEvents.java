@@ -12,6 +12,7 @@ import io.farpage.linux.uffd.UffdMessages;
 final class MemberEvents {
     private final MemberMemory memory;
     private final UffdMessages messages;
+    private boolean drained;
 
     /** Receives faults. */
     interface Faults {
@@ -47,9 +48,15 @@ final class MemberEvents {
         return memory.uffd().fd();
     }
 
+    /** Whether the last batch was not a full one. */
+    boolean isDrained() {
+        return drained;
+    }
+
     /** Reads a batch. Returns how many messages there were. */
     int read(Faults faults, long now) {
         int count = memory.uffd().read(messages);
+        drained = count < messages.capacity();
         if (count < 0) {
             if (-count == Errno.EINVAL || -count == Errno.EBADF) {
                 memory.fail("faults cannot be read: " + ErrnoName.of(-count));

@@ -605,6 +605,12 @@ final class CoherentWorld implements SimulatedProcess.Observer {
                 node.member.probe();
             }
             node.member.doWork();
+            if (node.member.isQuiescent()) {
+                int left = node.member.doWork();
+                if (left != 0) {
+                    throw new AssertionError(node.name + " is quiescent, and had work: " + describe());
+                }
+            }
         });
     }
 

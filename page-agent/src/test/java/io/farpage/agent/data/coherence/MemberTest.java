@@ -217,6 +217,44 @@ class MemberTest implements SimulatedProcess.Observer, Member.Node {
     }
 
     @Test
+    void shouldBeQuiescentOnceItHasAskedItsHome() {
+        admitted();
+        assertTrue(member.isQuiescent());
+        touch(0, 2, false);
+        assertEquals(List.of("GETS 2"), heard());
+        assertTrue(member.isQuiescent());
+        say(MessageKind.DATA_S, 2);
+        goOn(0);
+        assertEquals(List.of(), heard());
+        assertTrue(member.isQuiescent());
+    }
+
+    @Test
+    void shouldNotBeQuiescentWhileItKeepsAPageForAMoment() {
+        admitted();
+        for (int i = 0; i < HoldTimes.TOLERATED - 1; i++) {
+            own(0);
+            say(MessageKind.RECALL, 0);
+            say(MessageKind.PUT_ACK, 0);
+            say(MessageKind.INV, 0);
+            heard();
+        }
+        own(0);
+        say(MessageKind.RECALL, 0);
+        assertEquals(List.of(), heard());
+        assertFalse(member.isQuiescent());
+    }
+
+    @Test
+    void shouldLookForFaultsInTheSecondDutyCycleAfterAPoll() {
+        admitted();
+        touch(0, 2, false);
+        member.polled(false);
+        assertEquals(List.of(), heard());
+        assertEquals(List.of("GETS 2"), heard());
+    }
+
+    @Test
     void shouldKeepAPageForAMomentThatIsTakenAwayAgainAndAgain() {
         admitted();
         for (int i = 0; i < HoldTimes.TOLERATED - 1; i++) {

@@ -150,9 +150,6 @@ final class SoftCompletionQueue implements CompletionQueue {
             sink.clearPosted();
             askedSinceRest = false;
         }
-        if (!sink.receives().isEmpty()) {
-            sink.wake();
-        }
     }
 
     /** A socket of the queue became readable while its thread slept. On that thread. */

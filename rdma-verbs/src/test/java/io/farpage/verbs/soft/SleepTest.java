@@ -4,12 +4,14 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.PollSet;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -54,6 +56,30 @@ final class SleepTest {
                 assertEquals(1, pair.callerQueue.poll(completions), "READ " + i);
                 assertTrue(completions[0].isSuccess());
             }
+        }
+    }
+
+    /** As with ibv_req_notify_cq(3): the poll behind the arming finds it. */
+    @Test
+    void shouldMakeNoEventOfAReceiveThatCameBeforeArming() {
+        WorkCompletion[] completions = WorkCompletion.array(4);
+        PollSet set = new PollSet(2);
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT)) {
+            pair.requireWorking();
+            pair.from.prepareRecv(0, pair.callerMemory.address(), 8, pair.callerRegion.lkey());
+            pair.from.postRecv();
+            pair.to.prepareSend(1, pair.serverMemory.address(), 8, pair.serverRegion.lkey(), SendFlag.SIGNALED);
+            pair.to.postSend();
+            // The peer acknowledges what it has received.
+            Deadlines.Wait wait = Deadlines.begin("the end of the SEND", Duration.ofSeconds(10));
+            while (pair.serverQueue.poll(completions) == 0) {
+                wait.check();
+            }
+            pair.callerQueue.requestNotification();
+            set.clear();
+            pair.channel.addTo(set);
+            assertEquals(0, set.await(0));
+            assertEquals(1, pair.callerQueue.poll(completions));
         }
     }
 

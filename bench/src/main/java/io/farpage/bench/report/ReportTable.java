@@ -13,8 +13,8 @@ public final class ReportTable {
 
     /** The whole table, lines ended by newlines. Latencies are in microseconds. */
     public static String render(FetchReport report) {
-        if (report.subject() == Subject.PEERS) {
-            return PeersTable.render(report);
+        if (report.subject() == Subject.PEERS || report.subject() == Subject.COHERENT) {
+            return SidesTable.render(report);
         }
         List<String> lines = new ArrayList<>();
         for (FetchResult result : report.results()) {
@@ -156,7 +156,7 @@ public final class ReportTable {
     private static String count(Subject subject) {
         return switch (subject) {
             case FETCH -> "fetches";
-            case FAULT, PEERS, CLONE -> "touches";
+            case FAULT, PEERS, CLONE, COHERENT -> "touches";
         };
     }
 

@@ -11,7 +11,9 @@ public enum Subject {
     /** Touches of memory whose pages come from what may be taken instead of farpage. */
     PEERS,
     /** Starts of clones of a snapshot, and what they share. */
-    CLONE;
+    CLONE,
+    /** Faults of members of coherent spaces. */
+    COHERENT;
 
     /** As in the names of a report's files. */
     public String label() {

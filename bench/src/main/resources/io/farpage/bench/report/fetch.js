@@ -42,6 +42,11 @@ const words = {
     latency: "A start is from the request that makes the clone, or from before the file is opened, to the first page "
       + "being there; a touch is from just before it to just after it",
     phases: run => [starts, sharing, fetched].map(say => say(run)).filter(text => text).join(" ")
+  },
+  coherent: {
+    count: "touches",
+    headline: () => `${data.runs[0].name}: a fault of a coherent space`,
+    latency: "Latency is from just before a touch to just after it, as the thread that touches sees it"
   }
 }[data.subject];
 
@@ -63,7 +68,7 @@ function fetched(run) {
     + `and ${run.fetchedPerPage.toFixed(3)} a page.`;
 }
 
-const subject = run => data.subject === "peers" ? run.name : `farpage ${run.transport}`;
+const subject = run => ["peers", "coherent"].includes(data.subject) ? run.name : `farpage ${run.transport}`;
 const grouped = number => Math.round(number).toLocaleString("en-US");
 const bytes = size => size >= 1 << 20 ? size / (1 << 20) + " MiB" : size / 1024 + " KiB";
 const times = ratio => ratio.toFixed(2) + "×";

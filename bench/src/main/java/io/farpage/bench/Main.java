@@ -4,6 +4,7 @@ import io.farpage.bench.agents.ClusterCommand;
 import io.farpage.bench.agents.ProbeCommand;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.clone.CloneCommand;
+import io.farpage.bench.coherent.CoherentCommand;
 import io.farpage.bench.evict.EvictCommand;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fault.PeersCommand;
@@ -52,6 +53,7 @@ public final class Main implements Callable<Integer> {
             ParkCommand.class,
             SnapshotCommand.class,
             CloneCommand.class,
+            CoherentCommand.class,
             FootprintCommand.class,
             FootprintPeersCommand.class,
             StressCommand.class);
@@ -86,7 +88,7 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new UsageException(
-                "say what to do: fetch, fault, peers, park, snapshot, clone, footprint, cluster, guest-vm, install or"
+                "say what to do: fetch, fault, peers, park, snapshot, clone, coherent, footprint, cluster, guest-vm, install or"
                         + " stress");
     }
 

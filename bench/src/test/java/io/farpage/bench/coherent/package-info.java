@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.coherent;
+
+import org.jspecify.annotations.NullMarked;

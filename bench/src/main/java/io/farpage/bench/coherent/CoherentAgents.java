@@ -134,12 +134,12 @@ final class CoherentAgents implements AutoCloseable {
         return backing;
     }
 
-    /** Ids of all agents. */
-    List<Long> processes() {
-        List<Long> all = new ArrayList<>();
-        nodes.forEach(node -> all.add(node.child().pid()));
-        homes.forEach(home -> all.add(home.child().pid()));
-        return all;
+    /**
+     * Ids of the homes, by which rounds are judged. The agents of nodes use up their budget of real-time priority and
+     * then preempt each other, in some rounds more than in others.
+     */
+    List<Long> judged() {
+        return homes.stream().map(home -> home.child().pid()).toList();
     }
 
     @Override

@@ -51,21 +51,22 @@ public final class CoherentCommand extends MeasuringCommand<CoherentPlan> {
                 plan.idle() == Idle.BLOCK ? 1 : 0);
         running.progress().label("starting agents");
         try (CoherentAgents agents = new CoherentAgents(plan, running)) {
+            running.progress().label("filling pages");
             Faults faults = new Faults(plan, agents);
-            List<Long> all = agents.processes();
+            List<Long> homes = agents.judged();
             CoherentSide messages = new CoherentSide(
                     C,
                     List.of(),
                     _ -> c.run(plan.given().count, plan.turnTimeout()).round());
-            CoherentSide clean = new CoherentSide("clean-read", all, faults::cleanRead);
-            CoherentSide exclusive = new CoherentSide("exclusive-read", all, faults::exclusiveRead);
-            CoherentSide dirty = new CoherentSide("dirty-read", all, faults::dirtyRead);
-            CoherentSide one = new CoherentSide("write-1-sharer", all, faults::writeWithOneSharer);
-            CoherentSide three = new CoherentSide("write-3-sharers", all, faults::writeWithThreeSharers);
-            CoherentSide alone = new CoherentSide("private", all, faults::privatePages);
-            CoherentSide aloneExclusive = new CoherentSide("private-exclusive", all, faults::exclusivePages);
-            CoherentSide sum = new CoherentSide("sum-1-node", all, faults::sum);
-            CoherentSide sumOfTwo = new CoherentSide("sum-2-nodes", all, faults::parallelSum);
+            CoherentSide clean = new CoherentSide("clean-read", homes, faults::cleanRead);
+            CoherentSide exclusive = new CoherentSide("exclusive-read", homes, faults::exclusiveRead);
+            CoherentSide dirty = new CoherentSide("dirty-read", homes, faults::dirtyRead);
+            CoherentSide one = new CoherentSide("write-1-sharer", homes, faults::writeWithOneSharer);
+            CoherentSide three = new CoherentSide("write-3-sharers", homes, faults::writeWithThreeSharers);
+            CoherentSide alone = new CoherentSide("private", homes, faults::privatePages);
+            CoherentSide aloneExclusive = new CoherentSide("private-exclusive", homes, faults::exclusivePages);
+            CoherentSide sum = new CoherentSide("sum-1-node", homes, faults::sum);
+            CoherentSide sumOfTwo = new CoherentSide("sum-2-nodes", homes, faults::parallelSum);
             List<CoherentSide> sides =
                     List.of(messages, clean, exclusive, dirty, one, three, alone, aloneExclusive, sum, sumOfTwo);
             running.progress().label("warming up");

@@ -22,6 +22,13 @@ final class CoherentOptions {
     int replicas;
 
     @Option(
+            names = "--apart",
+            description =
+                    "With --idle block, homes run on another CPU than nodes and their threads, and so does the side"
+                            + " of the C program that answers")
+    boolean apart;
+
+    @Option(
             names = "--warmup",
             defaultValue = "10s",
             converter = TimeSpan.class,

@@ -65,6 +65,7 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
                 o.run.transport() != RunOptions.Transport.RDMA,
                 "--transport rdma: faults are compared with messages of a C program over TCP; use --transport tcp");
         require(!o.run.noBaseline(), "--no-baseline: faults are compared with messages of a C program; leave it out");
+        require(!o.apart || allowedCpus.size() > 1, "--apart needs two CPUs, and has 1; leave it out");
         List<Idle> idle = o.run.idle(List.of(Idle.BLOCK), allowedCpus.size(), new ArrayList<>());
         require(idle.size() == 1, "--idle: one way to wait is measured at a time, and " + idle.size() + " are given");
         CoherentPlan plan = new CoherentPlan(o, idle.getFirst(), allowedCpus, o.run.rounds(DEFAULT_ROUNDS));
@@ -85,7 +86,7 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
         if (idle != Idle.BLOCK) {
             return cpus.get(CPUS_OF_AGENT * agent);
         }
-        return agent == NODES - 1 ? otherCpu() : cpus.getFirst();
+        return agent == NODES - 1 ? otherCpu() : agent < NODES ? cpus.getFirst() : homeCpu();
     }
 
     /** The CPU of what answers the peers of an agent. */
@@ -98,6 +99,10 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
         return idle == Idle.BLOCK ? cpus.getFirst() : cpus.get(CPUS_OF_AGENT * agents());
     }
 
+    private int homeCpu() {
+        return given.apart ? otherCpu() : cpus.getFirst();
+    }
+
     /** Where the second half of a sum is added. */
     int otherCpu() {
         return cpus.getLast();
@@ -105,13 +110,15 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
 
     /** Where the C program answers itself. */
     int answererCpu() {
-        return idle == Idle.BLOCK ? cpus.getFirst() : cpus.get(1);
+        return idle == Idle.BLOCK ? homeCpu() : cpus.get(1);
     }
 
     String placement() {
-        return idle == Idle.BLOCK
-                ? "all on cpu %d, the second node of a sum on cpu %d".formatted(cpus.getFirst(), otherCpu())
-                : "each agent on two of %d cpus, faults on cpu %d".formatted(cpus.size(), faultingCpu());
+        if (idle != Idle.BLOCK) {
+            return "each agent on two of %d cpus, faults on cpu %d".formatted(cpus.size(), faultingCpu());
+        }
+        return "nodes on cpu %d, homes on cpu %d, the second node of a sum on cpu %d"
+                .formatted(cpus.getFirst(), homeCpu(), otherCpu());
     }
 
     /** How long one turn of one side may take: 20 ms for each of its faults. */

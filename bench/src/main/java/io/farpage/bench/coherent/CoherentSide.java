@@ -9,7 +9,7 @@ import java.util.List;
  * One kind of fault, or the C program, in turns with the others.
  *
  * @param label unique among the sides
- * @param processes that take part and live through the rounds
+ * @param processes by which a round is judged
  * @param turns all rounds so far
  */
 record CoherentSide(String label, List<Long> processes, Round round, List<FetchRound> turns) implements ComparedSide {

@@ -51,6 +51,20 @@ final class CoherentPlanTest {
     }
 
     @Test
+    void shouldSleepOnAnotherCpuAtHomesThatAreApart() {
+        CoherentPlan plan = plan(2, "--apart");
+        assertEquals(List.of(0, 0, 0, 0, 1, 1), shards(plan));
+        assertEquals(1, plan.answererCpu());
+    }
+
+    private static List<Integer> shards(CoherentPlan plan) {
+        return IntStream.rangeClosed(0, CoherentPlan.NODES)
+                .map(plan::shardCpu)
+                .boxed()
+                .toList();
+    }
+
+    @Test
     void shouldSpinOnCpusOfTheirOwn() {
         CoherentPlan plan = plan(15, "--idle=spin", "--replicas=2");
         Set<Integer> cpus = new HashSet<>(Set.of(plan.faultingCpu()));

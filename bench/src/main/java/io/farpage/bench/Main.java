@@ -88,8 +88,8 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new UsageException(
-                "say what to do: fetch, fault, peers, park, snapshot, clone, coherent, footprint, cluster, guest-vm, install or"
-                        + " stress");
+                "say what to do: fetch, fault, peers, park, snapshot, clone, coherent, footprint, cluster, guest-vm,"
+                        + " install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

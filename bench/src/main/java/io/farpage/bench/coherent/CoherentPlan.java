@@ -43,7 +43,7 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
     private static final Duration START = Duration.ofSeconds(20);
 
     /** All faults of a round for each of {@link CoherentOptions#count}, with those that are not recorded. */
-    private static final Duration ROUND_OF_ONE = Duration.ofNanos(3_000_000);
+    private static final Duration ROUND_OF_ONE = Duration.ofMillis(3);
 
     private static final Duration ROUND_BEGIN = Duration.ofMillis(200);
 
@@ -72,7 +72,8 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
         int needed = plan.agents() * CPUS_OF_AGENT + 1;
         require(
                 idle.getFirst() == Idle.BLOCK || allowedCpus.size() >= needed,
-                "--idle %s needs %d CPUs, two for each of %d agents and one for the faults, and has %d; use --idle block"
+                ("--idle %s needs %d CPUs, two for each of %d agents and one for the faults, and has %d;"
+                                + " use --idle block")
                         .formatted(idle.getFirst().label(), needed, plan.agents(), allowedCpus.size()));
         return plan;
     }

@@ -16,7 +16,11 @@ record CoherentSide(String label, List<Long> processes, Round round, List<FetchR
     /** What is measured. Every page is checked. */
     @FunctionalInterface
     interface Round {
-        /** @param number as of no round before */
+        /**
+         * Runs a round.
+         *
+         * @param number as of no round before
+         */
         FetchRound run(int number) throws InterruptedException;
     }
 

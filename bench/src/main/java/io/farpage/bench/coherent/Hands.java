@@ -25,7 +25,11 @@ final class Hands {
     /** What one thread does. */
     @FunctionalInterface
     interface Work {
-        /** @param number of the thread, from 0 */
+        /**
+         * Touches pages.
+         *
+         * @param number of the thread, from 0
+         */
         void run(Hand hand, int number);
     }
 

@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 enum Memory {
     /** Several members; the pages of each kind of fault are apart. */
     SHARED(true, Region.values().length, false),
-    /** Each round has a guest of its own, of which no page is resident when it begins. */
+    /** Each round has a guest of its own, which begins without resident pages. */
     EXCLUSIVE(false, 1, false),
     /** One member, which may have a quarter of the pages. */
     PRIVATE(true, 1, true),

@@ -25,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 @Tag("processes")
 @Tag("soak")
 final class CoherentCommandTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(120);
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int COUNT = 256;
     private static final int ROUNDS = 2;
 

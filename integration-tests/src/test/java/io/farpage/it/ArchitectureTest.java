@@ -230,6 +230,7 @@ class ArchitectureTest {
                 "PagerStatus",
                 "Pins",
                 "PresenceMap",
+                "ReadaheadPredictor",
                 "SpaceMap",
                 "VictimMemory",
                 "Zeros");

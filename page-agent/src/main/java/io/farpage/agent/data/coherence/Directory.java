@@ -139,8 +139,8 @@ final class Directory {
      * @param channels that are open
      */
     void setSecondHomes(List<Optional<String>> nodes, Iterable<? extends MessageChannel> channels) {
-        mirrors.set(nodes, channels);
-        for (int index = 0; index < pages.count(); index++) {
+        boolean isAnyGone = mirrors.set(nodes, channels);
+        for (int index = 0; isAnyGone && index < pages.count(); index++) {
             if (pages.isMirroring(index) && !mirrors.has(index)) {
                 mirrored(index);
             }

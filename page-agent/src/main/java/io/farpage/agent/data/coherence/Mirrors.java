@@ -79,10 +79,13 @@ final class Mirrors {
      *
      * @param nodes by extent
      * @param channels that are open
+     * @return whether an extent has none that had one
      */
-    void set(List<Optional<String>> nodes, Iterable<? extends MessageChannel> channels) {
+    boolean set(List<Optional<String>> nodes, Iterable<? extends MessageChannel> channels) {
         List<Mirror> former = all();
+        boolean isAnyGone = false;
         for (int i = 0; i < ofExtent.length; i++) {
+            isAnyGone |= ofExtent[i] != null && nodes.get(i).isEmpty();
             ofExtent[i] = nodes.get(i).map(this::mirror).orElse(null);
         }
         for (Mirror mirror : all()) {
@@ -92,6 +95,7 @@ final class Mirrors {
                 }
             }
         }
+        return isAnyGone;
     }
 
     private Mirror mirror(String node) {

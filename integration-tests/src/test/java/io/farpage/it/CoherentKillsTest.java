@@ -52,6 +52,7 @@ class CoherentKillsTest {
     private static final int KINDS = 6;
     private static final int FAILURES = KINDS;
     private static final int MANY_FAILURES = Integer.getInteger("farpage.failures", 200);
+    private static final long MANY_OPERATIONS = Long.getLong("farpage.operations", 10_000_000);
     /** Each is 512 runs of a litmus test. */
     private static final int MANY_BATCHES = Integer.getInteger("farpage.batches", 196);
 
@@ -236,7 +237,11 @@ class CoherentKillsTest {
         }
     }
 
-    private void run(int failures) throws Exception {
+    /**
+     * @param failures one after the other, each when all threads have gone on
+     * @param most loads and stores, which end the run as well
+     */
+    private void run(int failures, long most) throws Exception {
         Guests a = new Guests(cluster, "a", "home");
         Guests b = new Guests(cluster, "b", "home");
         try (PagedRam one = join(a, "a");
@@ -244,7 +249,7 @@ class CoherentKillsTest {
             touch(one);
             touch(other);
             awaitProgress();
-            for (int i = 0; i < failures; i++) {
+            for (int i = 0; i < failures && operations() < most; i++) {
                 fail(i % KINDS);
                 awaitProgress();
             }
@@ -255,18 +260,28 @@ class CoherentKillsTest {
             assertEquals(0, status.get("lostPages").asInt(), status::toString);
         }
         assertTrue(cluster.client().space(SPACE).orElseThrow().torn().isEmpty());
-        System.out.println(check() + " loads and stores under " + failures + " failures");
+        System.out.println(check() + " loads and stores under up to " + failures + " failures");
+    }
+
+    private long operations() {
+        return touchers.stream().mapToLong(toucher -> toucher.operations).sum();
     }
 
     @Test
     void shouldShowNoOldValueWhenProcessesAreKilled() throws Exception {
-        run(FAILURES);
+        run(FAILURES, Long.MAX_VALUE);
     }
 
     @Test
     @Tag("soak")
     void shouldShowNoOldValueUnderManyFailures() throws Exception {
-        run(MANY_FAILURES);
+        run(MANY_FAILURES, Long.MAX_VALUE);
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldShowNoOldValueInManyOperations() throws Exception {
+        run(Integer.MAX_VALUE, MANY_OPERATIONS);
     }
 
     /** What x86-TSO forbids, as published; see {@link CoherentSpaceTest}. */

@@ -311,7 +311,14 @@ final class Sharing {
             vmm.end();
             return false;
         }
-        agent.onDeath(vmm::cutOff);
+        boolean isKept = cluster.host(on).keeper().isPresent();
+        agent.onDeath(() -> {
+            vmm.cutOff();
+            if (isKept) {
+                // A successor would adopt the process, and what its threads stored would count again.
+                vmm.end();
+            }
+        });
         vmm.run();
         members.put(on, vmm);
         engine.trail().count("member joined");

@@ -39,7 +39,7 @@ final class Directory {
     private final DirectoryPages pages;
     private final Mirrors mirrors;
     private final LongSupplier numbers;
-    private final RequestQueue queue = new RequestQueue();
+    private final Transactions transactions;
     private final @Nullable Session[] sessions = new Session[DirectoryPages.MAX_MEMBERS];
     /** Members that have not said yet which pages they have; nothing is granted before all have. */
     private int unheard;
@@ -49,13 +49,6 @@ final class Directory {
     private boolean doubtful;
     /** Whether a member has ended without sending its pages home. */
     private boolean torn;
-
-    private final Bounces bounces = new Bounces();
-    private final Traffic traffic;
-    private long lost;
-    private long answered;
-    private long invalidations;
-    private long recalls;
 
     /** A member, and the channel to it while there is one. */
     private final class Session {
@@ -128,8 +121,26 @@ final class Directory {
         doubtful = torn;
         this.extents = new DirectoryExtents(extents);
         pages = new DirectoryPages(this.extents.pages());
-        traffic = new Traffic(this.extents);
         mirrors = new Mirrors(space, this.extents, pages);
+        transactions = new Transactions(space, this.extents, pages, mirrors, new Members());
+    }
+
+    /** The members, by their numbers. */
+    private final class Members implements Transactions.Members {
+        @Override
+        public boolean areAllHeard() {
+            return unheard == 0;
+        }
+
+        @Override
+        public boolean isHeard(int member) {
+            return session(member).synced;
+        }
+
+        @Override
+        public void send(int member, MessageKind kind, int index) {
+            session(member).outbox.add(kind, page(index));
+        }
     }
 
     /**
@@ -142,7 +153,7 @@ final class Directory {
         boolean isAnyGone = mirrors.set(nodes, channels);
         for (int index = 0; isAnyGone && index < pages.count(); index++) {
             if (pages.isMirroring(index) && !mirrors.has(index)) {
-                mirrored(index);
+                transactions.mirrored(index);
             }
         }
     }
@@ -169,21 +180,22 @@ final class Directory {
                 .filter(Objects::nonNull)
                 .map(session -> new DirectoryStatus.MemberStatus(session.id.node(), session.synced))
                 .toList();
-        List<DirectoryStatus.Bouncing> bouncing = bounces.most(MOST_BOUNCING).stream()
+        List<DirectoryStatus.Bouncing> bouncing = transactions.bouncing(MOST_BOUNCING).stream()
                 .map(one ->
                         new DirectoryStatus.Bouncing(page(one.page()), one.moves(), node(one.from()), node(one.to())))
                 .toList();
+        Transactions.Counts counts = transactions.counts();
         return new DirectoryStatus(
                 space,
                 pages.count(),
                 members,
-                answered,
-                recalls,
-                invalidations,
-                queue.size(),
-                lost,
+                counts.answered(),
+                counts.recalls(),
+                counts.invalidations(),
+                counts.waiting(),
+                counts.lost(),
                 bouncing,
-                traffic.parts());
+                transactions.traffic());
     }
 
     private String node(int number) {
@@ -262,16 +274,10 @@ final class Directory {
         }
         for (int index = 0; index < pages.count(); index++) {
             if (pages.isOwner(index, session.number) && !pages.isMirroring(index)) {
-                log.error(
-                        "space {}: page {} is lost with member {}; threads that touch it get SIGBUS",
-                        space,
-                        page(index),
-                        session.id.node());
-                pages.lose(index);
-                lost++;
+                transactions.lose(index, session.id.node());
             }
             if (pages.has(index, session.number)) {
-                gaveUp(index, session.number);
+                transactions.gaveUp(index, session.number);
             }
         }
     }
@@ -341,7 +347,7 @@ final class Directory {
         session.heard = false;
         session.held = null;
         session.outbox.clear();
-        forgetRequests(session);
+        transactions.forget(session.number);
     }
 
     /** Handles a message of a member or of a second home. */
@@ -361,7 +367,7 @@ final class Directory {
         if (index != DirectoryExtents.ELSEWHERE
                 && mirrors.confirms(channel, session, index)
                 && pages.isMirroring(index)) {
-            mirrored(index);
+            transactions.mirrored(index);
         }
     }
 
@@ -423,143 +429,20 @@ final class Directory {
         }
         return switch (kind) {
             case GETS ->
-                CoherentMessage.isIfFree(message) ? offer(session, index) : request(session, index, false, false);
-            case GETM -> request(session, index, true, CoherentMessage.hasShared(message));
-            case PUT -> put(session, index, message);
-            case INV_ACK -> invalidated(session, index);
+                CoherentMessage.isIfFree(message)
+                        ? transactions.offer(session.number, index)
+                        : transactions.request(session.number, index, false, false);
+            case GETM -> transactions.request(session.number, index, true, CoherentMessage.hasShared(message));
+            case PUT -> transactions.put(session.number, index, message);
+            case INV_ACK -> transactions.invalidated(session.number, index);
             default -> "not a message of a member";
         };
-    }
-
-    private @Nullable String request(Session session, int index, boolean write, boolean hasShared) {
-        if (pages.isOwner(index, session.number)) {
-            return "the member has it already";
-        }
-        if (pages.isBusy(index) || unheard != 0) {
-            if (queue.size() >= DirectoryPages.MAX_MEMBERS * Member.MAX_REQUESTS) {
-                return "too many requests";
-            }
-            queue.add(index, session.number, write, hasShared);
-            return null;
-        }
-        begin(index, session, write, hasShared);
-        serve(index);
-        return null;
-    }
-
-    /** A member may read a page soon. No other member gives it up for that. */
-    private @Nullable String offer(Session session, int index) {
-        if (pages.isOwner(index, session.number)) {
-            return "the member has it already";
-        }
-        if (unheard != 0
-                || pages.isBusy(index)
-                || pages.isExclusive(index)
-                || pages.isMirroring(index)
-                || pages.isLost(index)) {
-            session.outbox.add(MessageKind.DECLINED, page(index));
-        } else {
-            begin(index, session, false, false);
-        }
-        return null;
-    }
-
-    private void begin(int index, Session session, boolean write, boolean hasShared) {
-        if (pages.isLost(index)) {
-            session.outbox.add(MessageKind.LOST, page(index));
-            return;
-        }
-        pages.begin(index, session.number, write, hasShared);
-        if (pages.isMirroring(index)) {
-            return;
-        }
-        if (pages.isExclusive(index)) {
-            recall(index);
-            return;
-        }
-        invalidateOthers(index);
-        finish(index);
-    }
-
-    private void recall(int index) {
-        Session owner = session(pages.owner(index));
-        if (owner.synced) {
-            owner.outbox.add(MessageKind.RECALL, page(index));
-            recalls++;
-            taken(index, owner);
-        }
-    }
-
-    /** If the request is for writing, requests all members but the requester to give the page up. */
-    private void invalidateOthers(int index) {
-        if (!pages.isForWriting(index)) {
-            return;
-        }
-        int others = pages.members(index) & ~(1 << pages.requester(index));
-        pages.awaitAll(index, others);
-        for (int left = others; left != 0; left &= left - 1) {
-            invalidate(index, session(Integer.numberOfTrailingZeros(left)));
-        }
-    }
-
-    private void invalidate(int index, Session session) {
-        if (session.synced) {
-            session.outbox.add(MessageKind.INV, page(index));
-            invalidations++;
-            taken(index, session);
-        }
-    }
-
-    private void taken(int index, Session from) {
-        bounces.moved(index, from.number, pages.requester(index));
-        traffic.taken(index);
     }
 
     private Session session(int number) {
         Session session = sessions[number];
         assert session != null : number;
         return session;
-    }
-
-    /** Answers the request for a page if nothing is missing. */
-    private void finish(int index) {
-        if (!pages.isBusy(index) || pages.isExclusive(index) || pages.waiting(index) != 0 || pages.isMirroring(index)) {
-            return;
-        }
-        int requester = pages.requester(index);
-        boolean isWrite = pages.isForWriting(index);
-        boolean hasShared = pages.hasShared(index) && pages.has(index, requester);
-        boolean isAnswered = !pages.isOrphaned(index);
-        pages.end(index);
-        if (!isAnswered) {
-            return;
-        }
-        Outbox outbox = session(requester).outbox;
-        answered++;
-        if (pages.isLost(index)) {
-            outbox.add(MessageKind.LOST, page(index));
-        } else if (isWrite) {
-            pages.own(index, requester);
-            outbox.add(hasShared ? MessageKind.GRANT_M : MessageKind.DATA_M, page(index));
-        } else {
-            pages.add(index, requester);
-            outbox.add(MessageKind.DATA_S, page(index));
-        }
-    }
-
-    /** Begins to answer the next requests for a page that wait. */
-    private void serve(int index) {
-        while (unheard == 0 && !queue.isEmpty() && !pages.isBusy(index)) {
-            int request = queue.take(index);
-            if (request == RequestQueue.NONE) {
-                return;
-            }
-            begin(
-                    index,
-                    session(RequestQueue.member(request)),
-                    RequestQueue.isWrite(request),
-                    RequestQueue.hasShared(request));
-        }
     }
 
     /** Begins to answer what has waited until all members were heard. */
@@ -569,125 +452,9 @@ final class Directory {
         }
         if (doubtful) {
             doubtful = false;
-            loseAbsentPages();
+            transactions.loseAbsentPages();
         }
-        for (int position = 0; position < queue.size(); ) {
-            int index = queue.page(position);
-            if (pages.isBusy(index)) {
-                position++;
-            } else {
-                serve(index);
-                position = 0;
-            }
-        }
-    }
-
-    /** A member that is gone may have had any page that no other has. */
-    private void loseAbsentPages() {
-        int count = 0;
-        for (int index = 0; index < pages.count(); index++) {
-            if (pages.members(index) == 0) {
-                pages.lose(index);
-                count++;
-            }
-        }
-        lost += count;
-        log.error(
-                "space {}: a member is gone that had not told this home which pages it had: {} pages that no other"
-                        + " member has are lost; threads that touch them get SIGBUS",
-                space,
-                count);
-    }
-
-    private @Nullable String put(Session session, int index, MemorySegment message) {
-        boolean isUnchanged = CoherentMessage.isUnchanged(message);
-        if (!isUnchanged && !CoherentMessage.hasPayload(message)) {
-            return "it has no bytes";
-        }
-        if (!pages.isOwner(index, session.number)) {
-            // What it had sent has arrived before the channel broke. The page was protected since.
-            if (pages.has(index, session.number) && ((pages.waiting(index) >>> session.number) & 1) == 0) {
-                session.outbox.add(MessageKind.PUT_ACK, page(index));
-            }
-            return null;
-        }
-        pages.setSent(index, true);
-        if (pages.isMirroring(index)) {
-            // It is the same page once more: the owner protects it until it is confirmed.
-            return null;
-        }
-        if (isUnchanged) {
-            kept(index);
-            return null;
-        }
-        MemorySegment.copy(
-                message,
-                CoherentMessage.HEADER_BYTES,
-                extents.frames(index),
-                extents.offset(index),
-                CoherentMessage.PAGE_BYTES);
-        if (mirrors.has(index)) {
-            pages.markMirroring(index);
-            mirrors.send(index);
-        } else {
-            kept(index);
-        }
-        return null;
-    }
-
-    /** The second home has the version that the frame has, or there is no second home. */
-    private void mirrored(int index) {
-        pages.mirrored(index);
-        kept(index);
-    }
-
-    /** All homes have what the owner of a page has sent. The owner may be gone. */
-    private void kept(int index) {
-        if (pages.isExclusive(index)) {
-            Session owner = session(pages.owner(index));
-            pages.share(index);
-            if (pages.isSent(index)) {
-                owner.outbox.add(MessageKind.PUT_ACK, page(index));
-            }
-        }
-        pages.setSent(index, false);
-        shared(index);
-    }
-
-    /** The frame has the newest version of a page, and no member may write to it: goes on with the request for it. */
-    private void shared(int index) {
-        if (pages.isBusy(index)) {
-            invalidateOthers(index);
-            finish(index);
-            serve(index);
-        }
-    }
-
-    private @Nullable String invalidated(Session session, int index) {
-        if (((pages.waiting(index) >>> session.number) & 1) == 0) {
-            return "it was not invalidated";
-        }
-        gaveUp(index, session.number);
-        return null;
-    }
-
-    private void gaveUp(int index, int member) {
-        pages.gaveUp(index, member);
-        finish(index);
-        serve(index);
-    }
-
-    /** What the member has requested is void. */
-    private void forgetRequests(Session session) {
-        queue.removeAll(session.number);
-        for (int index = 0; index < pages.count(); index++) {
-            if (pages.isBusy(index) && pages.requester(index) == session.number) {
-                pages.orphan(index);
-            }
-            if (pages.isOwner(index, session.number)) {
-                pages.setSent(index, false);
-            }
-        }
+        transactions.serveAll();
     }
 
     /** The member has ended and has sent its pages home; its attachment ends soon. */
@@ -698,7 +465,7 @@ final class Directory {
                 return "it has not sent page %d".formatted(page(index));
             }
             if (pages.has(index, session.number)) {
-                gaveUp(index, session.number);
+                transactions.gaveUp(index, session.number);
             }
         }
         return null;
@@ -778,22 +545,21 @@ final class Directory {
         if (what == CoherentMessage.ABSENT) {
             // A page that it was granted and has not received is in the frame.
             if (pages.has(index, number)) {
-                gaveUp(index, number);
+                transactions.gaveUp(index, number);
             }
             return;
         }
         if (!pages.has(index, number)) {
             learn(index, number, what);
         } else if (what == CoherentMessage.SHARED && pages.isOwner(index, number)) {
-            pages.share(index);
-            shared(index);
+            transactions.share(index);
             return;
         }
         // What it was told on an earlier channel may be lost.
         if (pages.isBusy(index) && pages.isOwner(index, number)) {
-            recall(index);
+            transactions.recall(index);
         } else if (((pages.waiting(index) >>> number) & 1) != 0) {
-            invalidate(index, session);
+            transactions.invalidate(index, number);
         }
     }
 
@@ -821,7 +587,7 @@ final class Directory {
                         space,
                         pages,
                         Arrays.stream(sessions).filter(Objects::nonNull).toList(),
-                        queue.size(),
+                        transactions.counts().waiting(),
                         doubtful ? ", doubtful" : "",
                         mirrors);
     }

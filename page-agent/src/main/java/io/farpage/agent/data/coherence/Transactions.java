@@ -187,11 +187,7 @@ final class Transactions {
             if (request == RequestQueue.NONE) {
                 return;
             }
-            begin(
-                    index,
-                    RequestQueue.member(request),
-                    RequestQueue.isWrite(request),
-                    RequestQueue.hasShared(request));
+            begin(index, RequestQueue.member(request), RequestQueue.isWrite(request), RequestQueue.hasShared(request));
         }
     }
 

@@ -17,16 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The directory of those extents of one coherent space whose home is this node. For each page at most one member may
- * write, and then no other has it (MSI, by invalidation). The frames have the newest version of a page that no member
- * may write to. The shard's thread only.
- *
- * <p>One request for a page is answered at a time, others wait in order. A request for reading a page that has an owner
- * recalls it: the owner protects the page, sends it, and has it shared from then on. A request for writing invalidates
- * all other members that may have the page, at the same time, and is answered when the last of them has given it up.
+ * The directory of those extents of one coherent space whose first home is this node: its sessions with the members.
+ * For each page at most one member may write, and then no other has it (MSI, by invalidation). The frames have the
+ * newest version of a page that no member may write to. The shard's thread only.
  *
  * <p>Messages between a member and a directory arrive in order, and all of a channel that breaks may be lost. A member
- * begins each channel by saying which pages it has; what it had requested before is void.
+ * begins each session by saying which pages it has; what it had requested before is void.
  */
 final class Directory {
     private static final Logger log = LoggerFactory.getLogger(Directory.class);

@@ -7,8 +7,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which members have each page of a directory, and the requests for pages: one is answered at a time for each page, and
- * others wait in order. Members are known by their numbers. The shard's thread only.
+ * Which members have each page of a directory, and the requests for pages. Members are known by their numbers. The
+ * shard's thread only.
+ *
+ * <p>One request for a page is answered at a time, others wait in order. A request for reading a page that has an owner
+ * recalls it: the owner protects the page, sends it, and has it shared from then on. A request for writing invalidates
+ * all other members that may have the page, at the same time, and is answered when the last of them has given it up.
+ * Where a page has a second home, nothing is confirmed or granted that this one does not have yet.
  *
  * <p>What a member says is checked: the methods that return a text say with it why the member cannot have said so.
  */

@@ -127,6 +127,19 @@ class DirectoryTest {
     }
 
     @Test
+    void shouldIgnoreWhatWasSaidInAnEarlierSession() {
+        bothSynced();
+        MemorySegment late = Arena.ofAuto().allocate(CoherentMessage.HEADER_BYTES, 8);
+        CoherentMessage.write(late, MessageKind.GETS, 0, SPACE, a.id.attachment(), a.session(), FIRST);
+        a.say(MessageKind.JOIN, 0);
+        a.sync();
+        directory.onMessage(a.channel, late);
+        assertEquals(List.of("ADMITTED 0"), a.heard());
+        a.say(MessageKind.GETS, FIRST);
+        assertEquals(List.of("DATA_S 8"), a.heard());
+    }
+
+    @Test
     void shouldKeepWhatAnOwnerSends() {
         bothSynced();
         a.say(MessageKind.GETM, FIRST + 1);

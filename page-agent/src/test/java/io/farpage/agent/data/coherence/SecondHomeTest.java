@@ -173,6 +173,28 @@ class SecondHomeTest {
     }
 
     @Test
+    void shouldGrantNoPageOfOneThatIsCutOffBeforeSecondHomeHasIt() {
+        SimulatedChannel b = new SimulatedChannel("b", 1, 1000);
+        spaces.host(List.of()).join();
+        spaces.onOpened(a);
+        spaces.onOpened(b);
+        spaces.onOpened(other);
+        host(Optional.empty(), Optional.of("other"), false, A, B);
+        say(other, MessageKind.MIRROR_READY, 0, 9, 0);
+        say(MessageKind.SYNC_BEGIN, 0);
+        say(MessageKind.SYNC_END, 0);
+        say(MessageKind.GETM, 1);
+        for (MessageKind kind : List.of(MessageKind.SYNC_BEGIN, MessageKind.SYNC_END, MessageKind.GETS)) {
+            say(b, kind, B.attachment(), b.session(), 1);
+        }
+        say(MessageKind.PUT, 1);
+        host(Optional.empty(), Optional.of("other"), false, B);
+        assertEquals(List.of("ADMITTED 0"), heard(b));
+        say(other, MessageKind.MIRROR_ACK, 0, 9, 1);
+        assertEquals(List.of("DATA_S 1"), heard(b));
+    }
+
+    @Test
     void shouldKeepWhatAMemberHadSentThatIsCutOff() {
         spaces.host(List.of()).join();
         spaces.onOpened(a);

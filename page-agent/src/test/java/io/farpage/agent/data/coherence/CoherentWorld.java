@@ -98,7 +98,7 @@ final class CoherentWorld implements SimulatedProcess.Observer {
     /** Whether a member was killed. */
     private boolean isTorn;
 
-    /** A home: its frames outlive its agent. Either a directory is here, or the directory's second home, or nothing. */
+    /** A home. Its frames outlive its agent, which has the directory, is the second home, or no longer is a home. */
     final class SimulatedHome {
         final String name;
         final int number;

@@ -86,6 +86,17 @@ class SecondHomeTest {
         return CoherentMessage.session(message);
     }
 
+    /** This node is the first home. Its only member sends page 1 home, and the second home is not connected. */
+    private void sendPageHome() {
+        spaces.host(List.of()).join();
+        spaces.onOpened(a);
+        host(Optional.empty(), Optional.of("other"), false, A);
+        say(MessageKind.SYNC_BEGIN, 0);
+        say(MessageKind.SYNC_END, 0);
+        say(MessageKind.GETM, 1);
+        say(MessageKind.PUT, 1);
+    }
+
     private byte stored(int page) {
         return exported.get(JAVA_BYTE, OFFSET + page * 4096L);
     }
@@ -196,13 +207,7 @@ class SecondHomeTest {
 
     @Test
     void shouldKeepWhatAMemberHadSentThatIsCutOff() {
-        spaces.host(List.of()).join();
-        spaces.onOpened(a);
-        host(Optional.empty(), Optional.of("other"), false, A);
-        say(MessageKind.SYNC_BEGIN, 0);
-        say(MessageKind.SYNC_END, 0);
-        say(MessageKind.GETM, 1);
-        say(MessageKind.PUT, 1);
+        sendPageHome();
         host(Optional.empty(), Optional.of("other"), false, B);
         assertEquals(0, spaces.status().join().getFirst().lostPages());
         assertEquals(FILLED, stored(1));
@@ -210,13 +215,7 @@ class SecondHomeTest {
 
     @Test
     void shouldGoOnWithoutASecondHomeThatWasDropped() {
-        spaces.host(List.of()).join();
-        spaces.onOpened(a);
-        host(Optional.empty(), Optional.of("other"), false, A);
-        say(MessageKind.SYNC_BEGIN, 0);
-        say(MessageKind.SYNC_END, 0);
-        say(MessageKind.GETM, 1);
-        say(MessageKind.PUT, 1);
+        sendPageHome();
         assertEquals(List.of("ADMITTED 0", "DATA_M 1"), heard(a));
         host(Optional.empty(), Optional.empty(), true, A);
         assertEquals(List.of("PUT_ACK 1"), heard(a));

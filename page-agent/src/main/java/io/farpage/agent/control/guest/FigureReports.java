@@ -19,8 +19,8 @@ import java.util.function.Supplier;
 
 /**
  * Reports the faults of this node's guests to the coordinator every five seconds, for its dashboard, and what the node
- * has done as a home of coherent spaces. One request carries all of it. A node without either sends no request. A report
- * that fails is not repeated, since the next one replaces it.
+ * has done as a home of coherent spaces. One request carries all of it. A node without either sends no request. A
+ * report that fails is not repeated, since the next one replaces it.
  *
  * <p>A coordinator of an earlier release refuses a field that it does not know. So directories are reported only if its
  * last answer has asked for them.

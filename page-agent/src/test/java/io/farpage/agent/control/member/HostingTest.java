@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
@@ -48,6 +49,8 @@ final class HostingTest {
     private static final Incarnation HOME = new Incarnation(1);
     private static final Incarnation BEFORE = new Incarnation(9);
     private static final Incarnation POOL = new Incarnation(9);
+    private static final ExtentHome OWN_HOME = new ExtentHome("home", POOL, 8192);
+    private static final ExtentHome OTHER_HOME = new ExtentHome("other", new Incarnation(77), 0);
     private static final Incarnation PEER = new Incarnation(2);
     private static final long SPACE = 5;
     private static final Epoch FIRST = new Epoch(1, 11);
@@ -483,10 +486,14 @@ final class HostingTest {
 
     /** Half of a coherent space is here, and half at another home; these nodes are members. */
     private static Hosted coherent(long revision, List<Fence> fences, String... members) {
-        Space space = new Space(SPACE, "one", 8 * 4096, 4096, ExtentState.OK, Instant.EPOCH, false).withCoherent();
         List<Extent> extents = List.of(
-                new Extent(0, 4, List.of(new ExtentHome("other", new Incarnation(77), 0)), ExtentState.OK),
-                new Extent(4, 4, List.of(new ExtentHome("home", POOL, 8192)), ExtentState.OK));
+                new Extent(0, 4, List.of(OTHER_HOME), ExtentState.OK),
+                new Extent(4, 4, List.of(OWN_HOME), ExtentState.OK));
+        return coherent(revision, fences, extents, members);
+    }
+
+    private static Hosted coherent(long revision, List<Fence> fences, List<Extent> extents, String... members) {
+        Space space = new Space(SPACE, "one", 8 * 4096, 4096, ExtentState.OK, Instant.EPOCH, false).withCoherent();
         return new Hosted(
                 revision,
                 List.of(new SpaceExtents(space, revision, extents)),
@@ -516,6 +523,35 @@ final class HostingTest {
 
     private static MemberId member(String node) {
         return new MemberId(node, PEER.value(), 33);
+    }
+
+    private static Extent moved(Extent extent) {
+        return new Extent(
+                extent.firstPage(),
+                extent.count(),
+                extent.homes(),
+                extent.state(),
+                OptionalLong.of(1),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    @Test
+    void shouldServeAsFirstOrAsSecondHome() throws Exception {
+        List<Extent> extents = List.of(
+                new Extent(0, 4, List.of(OWN_HOME, OTHER_HOME), ExtentState.OK),
+                moved(new Extent(4, 4, List.of(OTHER_HOME, OWN_HOME), ExtentState.OK)));
+        step(coherent(10, List.of(), extents, "a"));
+        HostedExtent first = served.getFirst();
+        HostedExtent second = served.getLast();
+        assertEquals(Optional.empty(), first.directory());
+        assertEquals(Optional.of("other"), first.second());
+        assertFalse(first.isMoved());
+        assertEquals(Optional.of("other"), second.directory());
+        assertEquals(Optional.empty(), second.second());
+        assertTrue(second.isMoved());
+        assertTrue(done.contains("want other"), done::toString);
     }
 
     @Test

@@ -159,7 +159,6 @@ public final class Repairs {
         Space space = plan.space();
         return draft.spaces.find(Keys.id(space.id())).filter(space::equals).isPresent()
                 && draft.extents.of(space).equals(plan.before())
-                && Coherence.isUsed(draft, space) == plan.hasMembers()
                 && (plan.hasMembers() ? isStillFailed(draft, plan) : isStillWritten(draft, plan))
                 && plan.places().entrySet().stream()
                         .allMatch(place -> FreeSpace.isFree(draft, place.getKey(), place.getValue()));

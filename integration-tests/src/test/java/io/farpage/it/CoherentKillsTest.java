@@ -19,6 +19,7 @@ import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.WordHistory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -136,7 +137,8 @@ class CoherentKillsTest {
                     long began = System.nanoTime();
                     if (own.nextInt(3) == 0) {
                         long value = ((long) number << 48) | (operations + 1);
-                        ram.store(page, value, word);
+                        ram.store(page, value);
+                        VarHandle.fullFence(); // its own thread may see the store before all others do
                         words[page].stored(value, began, System.nanoTime());
                     } else {
                         long value = ram.load(page, word);

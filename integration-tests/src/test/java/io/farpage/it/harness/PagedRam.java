@@ -96,10 +96,9 @@ public final class PagedRam implements AutoCloseable {
         return word.get(ValueLayout.JAVA_LONG, 0);
     }
 
-    /** As {@link #load}: stores to it. */
-    public void store(int page, long value, MemorySegment word) {
-        word.set(ValueLayout.JAVA_LONG, 0, value);
-        PagedAccess.write(address(page), word);
+    /** Stores to the first word of a page, once. Any thread, several at once. */
+    public void store(int page, long value) {
+        StoreInstruction.store(address(page), value);
     }
 
     /** Gives a page up, as a balloon does. Any thread. */

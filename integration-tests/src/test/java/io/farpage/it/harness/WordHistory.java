@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * What threads have loaded from a word of memory and stored to it, each value stored once: whether there is an order of
@@ -15,6 +16,8 @@ import java.util.TreeMap;
  * values (Gibbons and Korach, Testing Shared Memories, SIAM J. Comput. 26(4), 1997).
  */
 public final class WordHistory {
+    private static final long AROUND_NANOS = 10_000;
+
     private record Operation(boolean isStore, long value, long began, long ended) {}
 
     /** The shortest time during which the word had a value, or a moment at which it may have had it. */
@@ -102,18 +105,41 @@ public final class WordHistory {
             }
             Map.Entry<Long, Zone> before = forward.lastEntry();
             if (before != null && before.getValue().right() > zone.left()) {
-                return Optional.of("the word had to keep %d and %d at the same time"
-                        .formatted(before.getValue().value, zone.value));
+                return Optional.of("the word had to keep %d and %d at the same time:%n%s"
+                        .formatted(
+                                before.getValue().value,
+                                zone.value,
+                                about(zone.left(), zone.value, before.getValue().value)));
             }
             forward.put(zone.left(), zone);
         }
         for (Zone zone : all) {
             Map.Entry<Long, Zone> around = zone.isForward() ? null : forward.lowerEntry(zone.left());
             if (around != null && around.getValue().right() > zone.right()) {
-                return Optional.of(
-                        "%d was stored while the word had to keep %d".formatted(zone.value, around.getValue().value));
+                return Optional.of("%d was stored while the word had to keep %d:%n%s"
+                        .formatted(
+                                zone.value,
+                                around.getValue().value,
+                                about(zone.left(), zone.value, around.getValue().value)));
             }
         }
         return Optional.empty();
+    }
+
+    /** What threads did about a value, and around the time of a contradiction, with times from then on. */
+    private String about(long time, long value, long kept) {
+        return operations.stream()
+                .filter(each -> each.value() == value
+                        || each.value() == kept
+                        || Math.abs(each.began() - time) < AROUND_NANOS)
+                .sorted(Comparator.comparingLong(Operation::began))
+                .map(each -> "%d..%d ns: %s %d of thread %d"
+                        .formatted(
+                                each.began() - time,
+                                each.ended() - time,
+                                each.isStore() ? "stored" : "loaded",
+                                each.value(),
+                                each.value() >>> 48))
+                .collect(Collectors.joining("\n"));
     }
 }

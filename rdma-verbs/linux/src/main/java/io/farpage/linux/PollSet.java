@@ -19,6 +19,8 @@ public final class PollSet {
     public static final int POLLIN = 0x1;
     public static final int POLLOUT = 0x4;
     public static final int POLLERR = 0x8;
+    /** The peer sends nothing more. */
+    public static final int POLLRDHUP = 0x2000;
 
     private static final int ENTRY = 8;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
@@ -50,7 +52,7 @@ public final class PollSet {
      * Adds a descriptor.
      *
      * @return its index, which is how many there were before
-     * @param events {@link #POLLIN}, {@link #POLLOUT}
+     * @param events {@link #POLLIN}, {@link #POLLOUT}, {@link #POLLRDHUP}
      */
     public int add(int fd, int events) {
         long at = (long) count * ENTRY;

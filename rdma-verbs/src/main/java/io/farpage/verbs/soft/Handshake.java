@@ -104,7 +104,7 @@ final class Handshake {
         }
         Optional<Hello> decoded = Hello.decode(bytes);
         if (decoded.isEmpty()) {
-            boolean otherVersion = Hello.version(bytes) != Wire.VERSION;
+            boolean otherVersion = !Wire.isVersion(Hello.version(bytes));
             refuse(otherVersion ? HelloReply.Verdict.VERSION_UNKNOWN : HelloReply.Verdict.MALFORMED, 0);
             return false;
         }
@@ -165,7 +165,7 @@ final class Handshake {
                 refuse(HelloReply.Verdict.NOT_ENCRYPTED, caller.targetQpn());
                 return true;
             }
-            challenge(encrypts, queuePair, proof.get());
+            challenge(caller, encrypts, queuePair, proof.get());
             return false;
         }
         accept(caller, queuePair);
@@ -173,11 +173,11 @@ final class Handshake {
     }
 
     /** Proves this side to the caller and asks for the caller's proof. */
-    private void challenge(boolean encrypts, SoftQueuePair queuePair, Proof proof) {
+    private void challenge(Hello caller, boolean encrypts, SoftQueuePair queuePair, Proof proof) {
         byte[] nonce = Proof.nonce();
         proof.over(bytes, callersNonce, nonce);
         key = encrypts ? Optional.of(proof.preSharedKey()) : Optional.empty();
-        HelloReply.prove(queuePair.qpn(), encrypts).encode(greeting);
+        HelloReply.prove(caller.version(), queuePair.qpn(), encrypts).encode(greeting);
         MemorySegment.copy(nonce, 0, greeting, JAVA_BYTE, Wire.HELLO_REPLY_SIZE, Wire.NONCE_SIZE);
         MemorySegment.copy(
                 proof.ofResponder(encrypts),
@@ -217,7 +217,7 @@ final class Handshake {
         HelloReply.Verdict verdict = HelloReply.Verdict.NOT_ENCRYPTED;
         try {
             if (tls.isPresent() == key.isPresent()) {
-                verdict = queuePair.accept(new Caller(caller, from(), fd, tls), () -> send(queuePair.acceptance()));
+                verdict = queuePair.accept(new Caller(caller, from(), fd, tls), () -> send(queuePair.acceptance(caller.version())));
             }
         } catch (Throwable e) {
             tls.ifPresent(TlsStream::close);
@@ -251,7 +251,7 @@ final class Handshake {
     }
 
     private void refuse(HelloReply.Verdict verdict, int qpn) {
-        send(HelloReply.refusal(verdict, qpn));
+        send(HelloReply.refusal(hello.map(Hello::version).orElse(Wire.VERSION), verdict, qpn));
         RefusedConnection refused =
                 new RefusedConnection(from(), RefusedConnection.Stage.HANDSHAKE, reason(verdict), qpn);
         switch (verdict) {

@@ -13,6 +13,7 @@ import java.util.Optional;
  * 20 target psn u32 | 24 max_rd_atomic u8 | 25 rnr_retry u8 | 26 mtu code u8 | 27 flags u8 | 28 zero u32
  * </pre>
  *
+ * @param version of the wire format that the caller wants to speak
  * @param sourceQpn the caller's queue pair
  * @param targetQpn the called queue pair
  * @param sourcePsn PSN of the caller's first request
@@ -25,6 +26,7 @@ import java.util.Optional;
  * @param encrypts whether the caller requires encryption, which takes a proof
  */
 record Hello(
+        int version,
         int sourceQpn,
         int targetQpn,
         int sourcePsn,
@@ -49,6 +51,7 @@ record Hello(
     /** Decodes 32 bytes. Empty if any field is out of its range. */
     static Optional<Hello> decode(MemorySegment bytes) {
         Hello hello = new Hello(
+                version(bytes),
                 bytes.get(Wire.INT, 8),
                 bytes.get(Wire.INT, 12),
                 bytes.get(Wire.INT, 16),
@@ -59,7 +62,7 @@ record Hello(
                 (bytes.get(JAVA_BYTE, 27) & FLAG_PROVES) != 0,
                 (bytes.get(JAVA_BYTE, 27) & FLAG_ENCRYPTS) != 0);
         boolean valid = hasMagic(bytes)
-                && version(bytes) == Wire.VERSION
+                && Wire.isVersion(hello.version)
                 && bytes.get(Wire.SHORT, 6) == Wire.HELLO_SIZE
                 && is24Bit(hello.sourceQpn)
                 && is24Bit(hello.targetQpn)
@@ -75,9 +78,24 @@ record Hello(
         return valid ? Optional.of(hello) : Optional.empty();
     }
 
+    /** The same, in the oldest version. */
+    Hello oldest() {
+        return new Hello(
+                Wire.OLDEST_VERSION,
+                sourceQpn,
+                targetQpn,
+                sourcePsn,
+                targetPsn,
+                maxRdAtomic,
+                rnrRetry,
+                mtu,
+                proves,
+                encrypts);
+    }
+
     void encode(MemorySegment into) {
         into.set(Wire.INT, 0, Wire.MAGIC);
-        into.set(Wire.SHORT, 4, (short) Wire.VERSION);
+        into.set(Wire.SHORT, 4, (short) version);
         into.set(Wire.SHORT, 6, (short) Wire.HELLO_SIZE);
         into.set(Wire.INT, 8, sourceQpn);
         into.set(Wire.INT, 12, targetQpn);

@@ -13,6 +13,7 @@ import java.util.Optional;
  * 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 flags u8
  * </pre>
  *
+ * @param version that the caller has asked for; if that is unknown, the latest one that is spoken
  * @param verdict accepted, or why not
  * @param qpn the called queue pair
  * @param maxRdAtomic READs and atomics that it takes at once
@@ -20,7 +21,7 @@ import java.util.Optional;
  * @param mtu code of its path MTU
  * @param encrypts with PROVE: whether the connection is encrypted, because one of the two sides requires it
  */
-record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, int mtu, boolean encrypts) {
+record HelloReply(int version, Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, int mtu, boolean encrypts) {
     /** The codes are these constants' positions. */
     enum Verdict {
         ACCEPTED,
@@ -63,6 +64,7 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
             return Optional.empty();
         }
         HelloReply reply = new HelloReply(
+                Short.toUnsignedInt(bytes.get(Wire.SHORT, 4)),
                 VERDICTS[verdict],
                 qpn,
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 12)),
@@ -71,7 +73,7 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
                 bytes.get(JAVA_BYTE, 15) != 0);
         boolean accepted = reply.verdict == Verdict.ACCEPTED;
         boolean valid = !accepted
-                || (Short.toUnsignedInt(bytes.get(Wire.SHORT, 4)) == Wire.VERSION
+                || (Wire.isVersion(reply.version)
                         && reply.maxRdAtomic >= 1
                         && reply.minRnrTimer <= 31
                         && reply.mtu >= 1
@@ -80,17 +82,17 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
     }
 
     /** Asks for a proof. */
-    static HelloReply prove(int qpn, boolean encrypts) {
-        return new HelloReply(Verdict.PROVE, qpn & Wire.PSN_MASK, 0, 0, 0, encrypts);
+    static HelloReply prove(int version, int qpn, boolean encrypts) {
+        return new HelloReply(version, Verdict.PROVE, qpn & Wire.PSN_MASK, 0, 0, 0, encrypts);
     }
 
-    static HelloReply refusal(Verdict verdict, int qpn) {
-        return new HelloReply(verdict, qpn & Wire.PSN_MASK, 0, 0, 0, false);
+    static HelloReply refusal(int version, Verdict verdict, int qpn) {
+        return new HelloReply(version, verdict, qpn & Wire.PSN_MASK, 0, 0, 0, false);
     }
 
     void encode(MemorySegment into) {
         into.set(Wire.INT, 0, Wire.MAGIC);
-        into.set(Wire.SHORT, 4, (short) Wire.VERSION);
+        into.set(Wire.SHORT, 4, (short) version);
         into.set(Wire.SHORT, 6, (short) verdict.ordinal());
         into.set(Wire.INT, 8, qpn);
         into.set(JAVA_BYTE, 12, (byte) maxRdAtomic);

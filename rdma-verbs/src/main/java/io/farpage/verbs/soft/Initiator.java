@@ -22,6 +22,7 @@ import io.farpage.verbs.WorkCompletion;
 final class Initiator {
     private static final int EINVAL = 22;
     private static final long NEVER = -1;
+    private static final int POLLS_PER_LOOK = 64;
 
     private final QpInit init;
     private final Regions regions;
@@ -41,6 +42,8 @@ final class Initiator {
 
     private WcStatus failedStatus = WcStatus.SUCCESS;
     private int failedDetail;
+    /** Polls without a reply that was expected. */
+    private int unexpected;
 
     Initiator(QpInit init, QpLifecycle lifecycle, PendingWork pending, ResponderSlot responders) {
         QpOptions options = init.options();
@@ -130,19 +133,30 @@ final class Initiator {
     /**
      * Sends and receives, unless {@code resting} and all requests are sent; then reports completions.
      *
+     * @param woken whether the socket may have become readable in a sleep
      * @return the number of completions in {@code into}
      */
-    synchronized int poll(WorkCompletion[] into, int count, boolean resting) {
+    synchronized int poll(WorkCompletion[] into, int count, boolean resting, boolean woken) {
         if (lifecycle.state() == QpState.ERR) {
             connection.close();
         }
         boolean rest = resting && connection.isReady() && !sender.hasWork() && !connection.hasReceived();
-        if (lifecycle.state() == QpState.RTS && queue.acked < queue.posted && !rest) {
+        if (lifecycle.state() == QpState.RTS && queue.acked < queue.posted && !rest && (woken || looks())) {
             exchange();
         }
         int n = report(into, count);
         pending.setSends(!queue.isIdle());
         return n;
+    }
+
+    /** Whether a reply may have come. One that is not expected is looked for now and then. */
+    private boolean looks() {
+        return !isOnlyUnanswered() || ++unexpected % POLLS_PER_LOOK == 0;
+    }
+
+    /** Whether all that is posted is sent, and no reply to it is expected. */
+    private boolean isOnlyUnanswered() {
+        return connection.isReady() && !sender.hasWork() && !queue.awaitsReply() && !connection.hasReceived();
     }
 
     private void exchange() {
@@ -161,9 +175,12 @@ final class Initiator {
                 sender.send(table);
             }
         }
+        if (fault.isAt(queue.sent) && !queue.awaitsReply()) {
+            receiver.acknowledge(queue.sent);
+        }
         if (fault.isAt(queue.acked)) {
             fail(WcStatus.LOC_PROT_ERR, 0);
-        } else if (progressed) {
+        } else if (progressed || isOnlyUnanswered()) {
             timer.progressed();
         } else if (timer.isOver(queue)) {
             fail(WcStatus.RETRY_EXC_ERR, Errno.ETIMEDOUT);
@@ -242,13 +259,18 @@ final class Initiator {
     // ---- sleeping
 
     /**
-     * Adds the socket by which sends continue. If no reply is expected it is left out: were it broken, it would end
-     * every sleep, and the next request finds that out.
+     * Adds the socket by which sends continue. If nothing is outstanding it is left out: were it broken, it would end
+     * every sleep, and the next request finds that out. While only unanswered requests are, it ends a sleep if the
+     * peer has refused one, or is gone.
      */
     void addTo(PollSet set) {
         if (pending.hasSends()) {
             synchronized (this) {
-                connection.addTo(set, sender.isBlocked());
+                if (isOnlyUnanswered()) {
+                    connection.addEndTo(set);
+                } else {
+                    connection.addTo(set, sender.isBlocked());
+                }
             }
         }
     }
@@ -272,6 +294,9 @@ final class Initiator {
         if (lifecycle.state() != QpState.RTS || queue.acked == queue.posted) {
             return now;
         }
+        if (isOnlyUnanswered()) {
+            return now + Long.MAX_VALUE / 4;
+        }
         long deadline = timer.deadline(queue, now);
         if (connection.hasReceived()) {
             return now;
@@ -290,7 +315,7 @@ final class Initiator {
         if (lifecycle.state() != QpState.RTS
                 || !connection.isReady()
                 || sender.hasWork()
-                || queue.acked == queue.posted
+                || !queue.awaitsReply()
                 || due(now) - now <= InitiatorConnection.LONGEST_SLEEP.toNanos()) {
             return false;
         }

@@ -60,6 +60,7 @@ final class InitiatorConnection {
 
     private Phase phase = Phase.IDLE;
     private InetSocketAddress peer = new InetSocketAddress(0);
+    private Optional<Hello> greeting = Optional.empty();
     private final BufferPool.Lease memory;
     private int fd = -1;
 
@@ -76,7 +77,7 @@ final class InitiatorConnection {
     private int replyBytes;
     private long pausedUntil;
     private long pause = FIRST_PAUSE_NANOS;
-    private HelloReply accepted = HelloReply.refusal(HelloReply.Verdict.NOT_READY, 0);
+    private HelloReply accepted = HelloReply.refusal(Wire.VERSION, HelloReply.Verdict.NOT_READY, 0);
 
     InitiatorConnection(QpInit init) {
         this.init = init;
@@ -88,16 +89,21 @@ final class InitiatorConnection {
      *
      * @param proving both sides' proofs; empty if the peer is not asked for one
      */
-    void open(InetSocketAddress to, Hello greeting, Optional<Proof> proving) {
+    void open(InetSocketAddress to, Hello greetedWith, Optional<Proof> proving) {
         peer = to;
-        greeting.encode(hello);
-        mustEncrypt = greeting.encrypts();
+        greetWith(greetedWith);
+        mustEncrypt = greetedWith.encrypts();
         warned = false;
         proof = proving;
         nonce = Proof.nonce();
         phase = Phase.PAUSED;
         pausedUntil = System.nanoTime();
         pause = FIRST_PAUSE_NANOS;
+    }
+
+    private void greetWith(Hello chosen) {
+        greeting = Optional.of(chosen);
+        chosen.encode(hello);
     }
 
     boolean isReady() {
@@ -130,6 +136,11 @@ final class InitiatorConnection {
     /** Returns bytes received, 0 at the end of the stream, or a negative error number. */
     long receive(Message replies, int flags) {
         return stream == null ? -Errno.ENOTCONN : stream.receive(replies, flags);
+    }
+
+    /** Flags that requests may have, once ready. */
+    int requestFlags() {
+        return Wire.flags(accepted.version());
     }
 
     /** The peer's reply; meaningful once ready. */
@@ -236,6 +247,10 @@ final class InitiatorConnection {
             beginStream();
         } else if (verdict == HelloReply.Verdict.ACCEPTED) {
             retry("the peer did not prove that it holds the link's secret");
+        } else if (verdict == HelloReply.Verdict.VERSION_UNKNOWN
+                && decoded.orElseThrow().version() == Wire.OLDEST_VERSION) {
+            greeting.map(Hello::oldest).ifPresent(this::greetWith);
+            retry("the peer speaks version " + Wire.OLDEST_VERSION);
         } else if (verdict == HelloReply.Verdict.NOT_ENCRYPTED) {
             warn("this node requires encryption, and the peer has no library for it; install libssl3 on the peer");
         } else {
@@ -351,6 +366,13 @@ final class InitiatorConnection {
     void addTo(PollSet set, boolean sendBlocked) {
         if (fd >= 0) {
             set.add(fd, PollSet.POLLIN | (sendBlocked || phase == Phase.CONNECTING ? PollSet.POLLOUT : 0));
+        }
+    }
+
+    /** Adds the socket with what ends the connection alone. */
+    void addEndTo(PollSet set) {
+        if (fd >= 0) {
+            set.add(fd, PollSet.POLLRDHUP);
         }
     }
 

@@ -168,6 +168,7 @@ final class QpLifecycle {
         QpEndpoint peer = requirePeer();
         QpOptions options = init.options();
         return new Hello(
+                Wire.VERSION,
                 init.qpn(),
                 peer.qpn(),
                 psn,
@@ -213,9 +214,11 @@ final class QpLifecycle {
         return proofs.map(Proofs::responder);
     }
 
-    HelloReply acceptance() {
+    /** @param version that the caller has asked for */
+    HelloReply acceptance(int version) {
         QpOptions options = init.options();
         return new HelloReply(
+                version,
                 HelloReply.Verdict.ACCEPTED,
                 init.qpn(),
                 options.sizes().maxRdAtomic(),

@@ -25,6 +25,10 @@ final class ReplyHeader {
         into.set(Wire.INT, offset + 12, 0);
     }
 
+    static int psn(MemorySegment bytes, long offset) {
+        return bytes.get(Wire.INT, offset + 4);
+    }
+
     /**
      * Checks the reply at {@code offset} against the request that it must answer.
      *

@@ -8,7 +8,8 @@ import io.farpage.verbs.WcStatus;
  * Receives the replies to a queue pair's requests. Guarded by the queue pair's lock.
  *
  * <p>Replies come in the order of requests, so the destination of every byte is known before it arrives: one receive
- * scatters headers and pages of many replies to their destinations. A reply that is not the expected one ends the
+ * scatters headers and pages of many replies to their destinations. Requests that are left unanswered are skipped; if
+ * one of them is refused, that comes where the next reply was expected. A reply that is not the expected one ends the
  * connection. Bytes behind it can land only in the destinations of work requests that then fail.
  */
 final class ReplyReceiver {
@@ -21,8 +22,10 @@ final class ReplyReceiver {
     private final LocalFault fault;
     private final Message in;
 
-    /** Bytes of reply {@code queue.acked} that are received. */
-    private long ackedBytes;
+    /** The work request whose reply is received next, while {@link #replyBytes} of it are there. */
+    private long replyTo;
+
+    private long replyBytes;
 
     /** The range that {@link #in} was built for; it is valid while these do not change. */
     private long begin = NEVER;
@@ -47,7 +50,7 @@ final class ReplyReceiver {
     }
 
     void reset() {
-        ackedBytes = 0;
+        replyBytes = 0;
         begin = NEVER;
         table = RegionTable.EMPTY;
         failure = WcStatus.SUCCESS;
@@ -98,50 +101,69 @@ final class ReplyReceiver {
         begin = queue.acked;
         end = to;
         table = regions;
-        long skip = ackedBytes;
-        for (long at = queue.acked; at < to && in.count() < BUFFERS && in.bytes() < BYTES; at++) {
+        long skip = replyBytes;
+        long at = next();
+        while (at < to && in.count() < BUFFERS && in.bytes() < BYTES) {
             int slot = queue.slot(at);
             if (queue.incoming(slot) > 0 && !queue.permitted(slot, regions)) {
                 // The region was deregistered while the data was on its way.
+                if (in.count() == 0) {
+                    acknowledge(at);
+                }
                 fault.add(at);
                 return;
             }
             queue.appendReply(in, slot, skip);
             skip = 0;
+            if (!queue.isAnswered(slot)) {
+                return; // a refusal, behind which nothing comes
+            }
+            at = queue.nextReply(at + 1, to);
         }
+    }
+
+    /** The work request for whose reply the next bytes are received. */
+    private long next() {
+        return replyBytes > 0 ? replyTo : queue.nextReply(queue.acked, end);
     }
 
     private void advance(long bytes) {
         long rest = bytes;
         while (rest > 0) {
-            int slot = queue.slot(queue.acked);
-            if (ackedBytes < Wire.REPLY_SIZE) {
-                long part = Math.min(Wire.REPLY_SIZE - ackedBytes, rest);
-                ackedBytes += part;
+            replyTo = next();
+            int slot = queue.slot(replyTo);
+            if (replyBytes < Wire.REPLY_SIZE) {
+                long part = Math.min(Wire.REPLY_SIZE - replyBytes, rest);
+                replyBytes += part;
                 rest -= part;
-                if (ackedBytes < Wire.REPLY_SIZE) {
+                if (replyBytes < Wire.REPLY_SIZE) {
                     return;
                 }
-                WcStatus status = queue.checkReply(slot);
-                boolean early = status == WcStatus.SUCCESS && queue.acked == queue.sent;
+                long at = queue.repliedTo(replyTo, end);
+                WcStatus status = queue.checkReply(replyTo, at);
+                boolean early = status == WcStatus.SUCCESS && at == queue.sent;
                 if (status != WcStatus.SUCCESS || early) {
+                    acknowledge(at);
                     fail(early ? WcStatus.BAD_RESP_ERR : status, 0);
                     return;
                 }
             }
             long size = Wire.REPLY_SIZE + (long) queue.incoming(slot);
-            long part = Math.min(size - ackedBytes, rest);
-            ackedBytes += part;
+            long part = Math.min(size - replyBytes, rest);
+            replyBytes += part;
             rest -= part;
-            if (ackedBytes == size) {
-                finish(slot);
+            if (replyBytes == size) {
+                replyBytes = 0;
+                acknowledge(replyTo + 1);
             }
         }
     }
 
-    private void finish(int slot) {
-        ackedBytes = 0;
-        queue.countAcked(slot);
+    /** The work requests before {@code to} were executed. */
+    void acknowledge(long to) {
+        while (queue.acked < to) {
+            queue.countAcked();
+        }
     }
 
     private void fail(WcStatus status, int detail) {

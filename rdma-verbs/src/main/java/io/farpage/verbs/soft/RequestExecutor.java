@@ -41,7 +41,7 @@ final class RequestExecutor {
     }
 
     /**
-     * Executes {@code request}, whose payload comes next, and adds the reply if it succeeds.
+     * Executes {@code request}, whose payload comes next, and adds the reply that it wants if it succeeds.
      *
      * @return success, the refusal to send, or null if the connection ended meanwhile
      */
@@ -73,8 +73,7 @@ final class RequestExecutor {
         if (!flushBefore(request.length) || !requests.moveTo(request.remoteAddress, request.length)) {
             return null;
         }
-        replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
-        return WcStatus.SUCCESS;
+        return succeeded(request);
     }
 
     private @Nullable WcStatus send(RequestHeader request) {
@@ -109,7 +108,13 @@ final class RequestExecutor {
             return null;
         }
         receives.complete(slot, WcStatus.SUCCESS, request.length);
-        replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
+        return succeeded(request);
+    }
+
+    private WcStatus succeeded(RequestHeader request) {
+        if (request.isAnswered()) {
+            replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
+        }
         return WcStatus.SUCCESS;
     }
 

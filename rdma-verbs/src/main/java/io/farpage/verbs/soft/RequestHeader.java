@@ -13,6 +13,9 @@ import java.lang.foreign.MemorySegment;
  * </pre>
  */
 final class RequestHeader {
+    /** Offset of the flags. */
+    static final long FLAGS = 1;
+
     /** Offset of the length field. */
     static final long LENGTH = 20;
 
@@ -26,9 +29,10 @@ final class RequestHeader {
     /**
      * Decodes the 32 bytes at {@code offset} and checks everything that can be checked without knowing memory.
      *
+     * @param flagsAllowed on this connection
      * @return whether the header is well-formed and has {@code expectedPsn}; if not, the fields mean nothing
      */
-    boolean decode(MemorySegment bytes, long offset, int expectedPsn) {
+    boolean decode(MemorySegment bytes, long offset, int expectedPsn, int flagsAllowed) {
         opcode = Byte.toUnsignedInt(bytes.get(JAVA_BYTE, offset));
         flags = Byte.toUnsignedInt(bytes.get(JAVA_BYTE, offset + 1));
         int firstZero = bytes.get(Wire.SHORT, offset + 2);
@@ -40,9 +44,15 @@ final class RequestHeader {
         return Wire.isOpcode(opcode)
                 && length >= 0
                 && length <= Wire.MAX_MESSAGE
-                && (flags & ~Wire.FLAG_SOLICITED) == 0
+                && (flags & ~flagsAllowed) == 0
+                && (isAnswered() || opcode != Wire.READ)
                 && (firstZero | secondZero) == 0
                 && psn == expectedPsn;
+    }
+
+    /** Whether the responder replies if the request succeeds. */
+    boolean isAnswered() {
+        return (flags & Wire.FLAG_UNANSWERED) == 0;
     }
 
     /** Writes a header. {@link RequestHeader} objects are for reading only. */

@@ -109,6 +109,7 @@ final class RequestSender {
 
     private void gather(RegionTable table) {
         out.clear();
+        boolean mayLeaveUnanswered = (connection.requestFlags() & Wire.FLAG_UNANSWERED) != 0;
         long reads = queue.readsInFlight();
         long skip = sentBytes;
         for (long at = queue.sent; at < queue.posted && out.count() < BUFFERS && out.bytes() < BYTES; at++) {
@@ -125,6 +126,9 @@ final class RequestSender {
                 return;
             }
             reads += isRead ? 1 : 0;
+            if (mayLeaveUnanswered && skip == 0) {
+                queue.leaveUnanswered(slot);
+            }
             queue.appendRequest(out, slot, skip);
             skip = 0;
         }

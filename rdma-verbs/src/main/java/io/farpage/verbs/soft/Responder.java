@@ -27,6 +27,7 @@ final class Responder {
     private final ReplyBatch replies;
     private final RequestExecutor executor;
     private final RequestHeader request = new RequestHeader();
+    private final int requestFlags;
     private final OptionalInt cpu;
     private final ThreadScheduling scheduling;
     private final Thread thread;
@@ -46,6 +47,7 @@ final class Responder {
         this.replies = connection.replies();
         this.executor = new RequestExecutor(init, lifecycle, receives, connection, caller.hello());
         this.expectedPsn = caller.hello().sourcePsn();
+        this.requestFlags = Wire.flags(caller.hello().version());
         this.cpu = init.device().nextResponderCpu();
         this.scheduling = options.idle() == IdleStrategy.SPIN || options.realTimePriority() == 0
                 ? ThreadScheduling.ordinary()
@@ -169,7 +171,7 @@ final class Responder {
             if (connection.isStopping() || !lifecycle.isResponding()) {
                 return false;
             }
-            if (!request.decode(requests.bytes(), requests.position(), expectedPsn)) {
+            if (!request.decode(requests.bytes(), requests.position(), expectedPsn, requestFlags)) {
                 return refuse(WcStatus.REM_INV_REQ_ERR);
             }
             requests.skip(Wire.REQUEST_SIZE);

@@ -1,5 +1,7 @@
 package io.farpage.verbs.soft;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import io.farpage.linux.Message;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.QueueFullException;
@@ -15,6 +17,9 @@ import java.lang.foreign.SegmentAllocator;
  */
 final class SendQueue {
     private static final int EINVAL = 22;
+    /** In {@link #flags}, beside those of a {@link SendFlag}: the peer replies only if it refuses. */
+    private static final byte UNANSWERED = (byte) 0x80;
+
 
     private final String owner;
     /** Work requests that it takes; 0 once it is closed. */
@@ -54,6 +59,8 @@ final class SendQueue {
 
     private long readsSent;
     private long readsAcked;
+    /** Behind the newest one that is sent and replied to. */
+    private long answered;
     private int firstPsn;
 
     SendQueue(String owner, int capacity, int maxSge, int maxInline, SegmentAllocator memory) {
@@ -105,6 +112,7 @@ final class SendQueue {
         prepared = 0;
         readsSent = 0;
         readsAcked = 0;
+        answered = 0;
         firstPsn = psn;
     }
 
@@ -191,12 +199,49 @@ final class SendQueue {
     void countSent(int slot) {
         readsSent += opcodes[slot] == Wire.READ ? 1 : 0;
         sent++;
+        if (isAnswered(slot)) {
+            answered = sent;
+        }
     }
 
-    /** The oldest outstanding work request, in {@code slot}, has its reply. */
-    void countAcked(int slot) {
-        readsAcked += opcodes[slot] == Wire.READ ? 1 : 0;
+    /** The oldest outstanding work request has its reply, or a later one has. */
+    void countAcked() {
+        readsAcked += opcodes[slot(acked)] == Wire.READ ? 1 : 0;
         acked++;
+    }
+
+    /** Whether a reply is expected to a work request that is sent. */
+    boolean awaitsReply() {
+        return acked < answered;
+    }
+
+    /**
+     * Has the peer not reply to a work request that is about to be sent, unless it refuses it, if nothing depends on
+     * that reply: one that is not signaled completes with a later one.
+     */
+    void leaveUnanswered(int slot) {
+        if (!isSignaled(slot) && opcodes[slot] != Wire.READ && isAnswered(slot)) {
+            flags[slot] |= UNANSWERED;
+            long at = requestOffset(slot) + RequestHeader.FLAGS;
+            requests.set(JAVA_BYTE, at, (byte) (requests.get(JAVA_BYTE, at) | Wire.FLAG_UNANSWERED));
+        }
+    }
+
+    boolean isAnswered(int slot) {
+        return (flags[slot] & UNANSWERED) == 0;
+    }
+
+    /**
+     * The first work request from {@code from} on that is replied to; {@code from} itself if none before {@code to} is,
+     * since the next reply is then a refusal.
+     */
+    long nextReply(long from, long to) {
+        for (long at = from; at < to; at++) {
+            if (isAnswered(slot(at))) {
+                return at;
+            }
+        }
+        return from;
     }
 
     int slot(long position) {
@@ -285,9 +330,27 @@ final class SendQueue {
         }
     }
 
-    /** What the reply to the oldest outstanding work request, in {@code slot}, means. */
-    WcStatus checkReply(int slot) {
-        return ReplyHeader.check(replies, replyOffset(slot), opcodes[slot], psn(acked), incoming(slot));
+    /**
+     * Which outstanding work request before {@code to} a reply is to that was received for the one at {@code expected}:
+     * that one, or one that is left unanswered and not behind a later reply.
+     */
+    long repliedTo(long expected, long to) {
+        long at = acked + ((ReplyHeader.psn(replies, replyOffset(slot(expected))) - psn(acked)) & Wire.PSN_MASK);
+        long next = nextReply(acked, to);
+        long last = isAnswered(slot(next)) ? next : to - 1;
+        return at <= last ? at : expected;
+    }
+
+    /**
+     * What a reply means that was received for the work request at {@code expected}.
+     *
+     * @param at the work request that it is to
+     */
+    WcStatus checkReply(long expected, long at) {
+        int slot = slot(at);
+        WcStatus status =
+                ReplyHeader.check(replies, replyOffset(slot(expected)), opcodes[slot], psn(at), incoming(slot));
+        return status == WcStatus.SUCCESS && !isAnswered(slot) ? WcStatus.BAD_RESP_ERR : status;
     }
 
     /** Address of the slot's inline data. */

@@ -64,18 +64,19 @@ final class SoftCompletionChannel implements CompletionChannel {
 
     @Override
     public boolean polled(PollSet set) {
-        boolean came = false;
-        for (int i = firstIndex; i < endIndex; i++) {
-            came |= set.ready(i) != 0;
+        boolean ofSocket = false;
+        for (int i = firstIndex + 1; i < endIndex; i++) {
+            ofSocket |= set.ready(i) != 0;
         }
-        if (!came) {
+        boolean signaled = set.ready(firstIndex) != 0;
+        if (!ofSocket && !signaled) {
             return false;
         }
-        if (set.ready(firstIndex) != 0) {
+        if (signaled) {
             event.drain(errno);
         }
         for (SoftCompletionQueue queue : queues) {
-            queue.onWoken();
+            queue.onWoken(ofSocket);
         }
         return true;
     }

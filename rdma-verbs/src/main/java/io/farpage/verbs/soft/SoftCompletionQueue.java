@@ -40,6 +40,9 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     private boolean askedSinceRest = true;
 
+    /** Whether a socket has become readable in a sleep, and the queue was not polled since. */
+    private boolean woken;
+
     SoftCompletionQueue(
             SoftContext device,
             int number,
@@ -122,6 +125,8 @@ final class SoftCompletionQueue implements CompletionQueue {
         }
         boolean rest = resting;
         resting = false;
+        boolean ended = woken;
+        woken = false;
         askedSinceRest |= !rest;
         // Begins with another queue pair each time, so that none can keep the others waiting.
         int begin = first >= length ? 0 : first;
@@ -130,7 +135,7 @@ final class SoftCompletionQueue implements CompletionQueue {
             int at = begin + i < length ? begin + i : begin + i - length;
             SoftQueuePair queuePair = all[at];
             if (queuePair.pending().hasSends() && queuePair.queues().sends() == sink) {
-                count = queuePair.initiator().poll(into, count, rest);
+                count = queuePair.initiator().poll(into, count, rest, ended);
             }
             if (queuePair.pending().hasReceiveFlush() && queuePair.queues().receives() == sink) {
                 count = queuePair.flushReceives(into, count);
@@ -152,9 +157,14 @@ final class SoftCompletionQueue implements CompletionQueue {
         }
     }
 
-    /** A socket of the queue became readable while its thread slept. On that thread. */
-    void onWoken() {
+    /**
+     * A sleep of the queue's thread has ended. On that thread.
+     *
+     * @param ofSocket whether a socket of the queue has become readable
+     */
+    void onWoken(boolean ofSocket) {
         sink.clearPosted();
+        woken |= ofSocket;
     }
 
     /** Adds the sockets by which this queue's sends continue. */

@@ -76,8 +76,8 @@ final class SoftQueuePair implements QueuePair {
         return lifecycle.requiresEncryption();
     }
 
-    HelloReply acceptance() {
-        return lifecycle.acceptance();
+    HelloReply acceptance(int version) {
+        return lifecycle.acceptance(version);
     }
 
     /** See {@link ResponderSlot#accept}. */

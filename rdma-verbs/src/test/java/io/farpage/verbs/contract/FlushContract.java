@@ -80,6 +80,20 @@ public abstract class FlushContract {
     }
 
     @Test
+    void shouldReportUnsignaledWriteThatIsRefused() {
+        try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
+            for (int wrId = 1; wrId <= 3; wrId++) {
+                long to = pair.b.address(wrId == 2 ? -8 : 0);
+                pair.qpA.prepareWrite(
+                        wrId, pair.a.address(0), 8, pair.a.region.lkey(), to, pair.b.region.rkey(), 0);
+            }
+            pair.qpA.postSend();
+            pair.a.polling().expect(2, WcStatus.REM_ACCESS_ERR);
+            pair.a.polling().expect(3, WcStatus.WR_FLUSH_ERR);
+        }
+    }
+
+    @Test
     void shouldDiscardEverythingInReset() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             pair.receive(1, 0, 64);

@@ -66,7 +66,7 @@ final class DecoderFuzzTest {
         int psn = data.consumeInt(0, Wire.PSN_MASK);
         MemorySegment bytes = bytes(data, Wire.REQUEST_SIZE);
         RequestHeader header = new RequestHeader();
-        if (header.decode(bytes, 0, psn)) {
+        if (header.decode(bytes, 0, psn, Wire.flags(Wire.VERSION))) {
             assertTrue(header.length >= 0 && header.length <= Wire.MAX_MESSAGE);
             assertEquals(psn, header.psn);
             MemorySegment again = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);

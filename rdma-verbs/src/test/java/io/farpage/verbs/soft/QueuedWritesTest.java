@@ -138,7 +138,7 @@ final class QueuedWritesTest {
 
     private static void accept(Socket home) throws IOException {
         MemorySegment reply = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
-        new HelloReply(HelloReply.Verdict.ACCEPTED, RawPeer.QPN, 16, 12, 5, false).encode(reply);
+        new HelloReply(Wire.VERSION, HelloReply.Verdict.ACCEPTED, RawPeer.QPN, 16, 12, 5, false).encode(reply);
         home.getOutputStream().write(reply.toArray(JAVA_BYTE));
     }
 

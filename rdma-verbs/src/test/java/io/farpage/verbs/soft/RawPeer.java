@@ -40,14 +40,22 @@ final class RawPeer implements AutoCloseable {
     }
 
     static byte[] hello(QpEndpoint target) {
+        return hello(Wire.VERSION, target);
+    }
+
+    private static byte[] hello(int version, QpEndpoint target) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false, false).encode(bytes);
+        new Hello(version, QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 
     static byte[] request(int opcode, int sequence, long address, int rkey, int length) {
+        return request(opcode, 0, sequence, address, rkey, length);
+    }
+
+    static byte[] request(int opcode, int flags, int sequence, long address, int rkey, int length) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);
-        RequestHeader.encode(bytes, 0, opcode, 0, (PSN + sequence) & Wire.PSN_MASK, address, rkey, length);
+        RequestHeader.encode(bytes, 0, opcode, flags, (PSN + sequence) & Wire.PSN_MASK, address, rkey, length);
         return bytes.toArray(JAVA_BYTE);
     }
 
@@ -56,11 +64,15 @@ final class RawPeer implements AutoCloseable {
     }
 
     HelloReply.Verdict greet(QpEndpoint target) throws IOException {
-        send(hello(target));
+        return greet(Wire.VERSION, target).verdict();
+    }
+
+    HelloReply greet(int version, QpEndpoint target) throws IOException {
+        send(hello(version, target));
         byte[] reply = in.readNBytes(Wire.HELLO_REPLY_SIZE);
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
         MemorySegment.copy(reply, 0, bytes, JAVA_BYTE, 0, reply.length);
-        return HelloReply.decode(bytes).orElseThrow().verdict();
+        return HelloReply.decode(bytes).orElseThrow();
     }
 
     /** The connection itself. */

@@ -67,7 +67,7 @@ final class WireRulesTest {
 
     private static byte[] hello(int qpn, int targetQpn, int psn, int targetPsn) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false, false).encode(bytes);
+        new Hello(Wire.VERSION, qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 
@@ -193,7 +193,7 @@ final class WireRulesTest {
         for (int opcode : new int[] {Wire.READ, Wire.WRITE, Wire.SEND}) {
             MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);
             bytes.copyFrom(MemorySegment.ofArray(request(opcode, 5, length)));
-            assertFalse(new RequestHeader().decode(bytes, 0, 5));
+            assertFalse(new RequestHeader().decode(bytes, 0, 5, Wire.FLAG_SOLICITED));
         }
         listen(RawPeer.PSN);
         try (RawPeer peer = new RawPeer(port())) {
@@ -220,7 +220,7 @@ final class WireRulesTest {
     void shouldAcceptTheLongestMessage() {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);
         bytes.copyFrom(MemorySegment.ofArray(request(Wire.READ, 5, Wire.MAX_MESSAGE)));
-        assertTrue(new RequestHeader().decode(bytes, 0, 5));
+        assertTrue(new RequestHeader().decode(bytes, 0, 5, Wire.FLAG_SOLICITED));
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.farpage.agent.data.shard;
 import io.farpage.verbs.VerbsException;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
@@ -28,8 +29,14 @@ final class LinkChannel implements MessageChannel {
     /** Receives that are posted. */
     static final int RECEIVES = CREDITS + CREDIT_RECEIVES;
 
-    /** Sends that may be outstanding: messages, returns of credits, and the HELLO. */
-    static final int SENDS = CREDITS + CREDIT_RECEIVES + 1;
+    /** Work requests that may be outstanding: messages, returns of credits, the HELLO, and a flush. */
+    static final int SENDS = CREDITS + CREDIT_RECEIVES + 2;
+
+    /** One message of this number is signaled: its completion is that of those before it, too. */
+    static final int SIGNALED_EVERY = CREDITS / 2;
+
+    /** How long messages that are not signaled may be the last ones before a flush. */
+    static final long FLUSHED_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private static final int SENDS_AT = RECEIVES * MAX_BYTES;
     private static final int CREDITS_AT = SENDS_AT + CREDITS * MAX_BYTES;
@@ -61,6 +68,15 @@ final class LinkChannel implements MessageChannel {
 
     private int sent;
     private int completed;
+    /** Messages up to the newest one that is signaled or flushed. */
+    private int covered;
+
+    /** When the oldest message behind {@link #covered} was sent. */
+    private long uncoveredSince;
+
+    private boolean flushOutstanding;
+    /** Messages that are complete when the flush is. */
+    private int flushed;
     private int received;
     /** Messages that the peer may send without another credit. */
     private int given = CREDITS;
@@ -154,7 +170,7 @@ final class LinkChannel implements MessageChannel {
     @Override
     public MemorySegment claim() {
         assert credits() > 0 : this + " has no credit";
-        return sends[sent % CREDITS];
+        return sends[buffer(sent)];
     }
 
     @Override
@@ -163,20 +179,51 @@ final class LinkChannel implements MessageChannel {
         if (credits() == 0) {
             throw new IllegalStateException(this + " has no credit; look at credits() before claim()");
         }
-        int buffer = sent % CREDITS;
+        int buffer = buffer(sent);
         MemorySegment message = sends[buffer];
         MessageHeader.write(message, MessageHeader.MESSAGE, unreturned, sent);
-        prepare(WrId.SEND, buffer, message, length);
+        long now = clock.getAsLong();
+        boolean signaled = isSignaled(sent);
+        if (sent == covered) {
+            uncoveredSince = now;
+        }
+        prepare(WrId.SEND, buffer, message, length, signaled, now);
         given += unreturned;
         unreturned = 0;
         credits--;
         sent++;
+        if (signaled) {
+            covered = sent;
+        }
     }
 
-    private void prepare(int kind, int buffer, MemorySegment message, int length) {
+    /** The buffer of a message by its number, which wraps around. */
+    static int buffer(int position) {
+        return position & (CREDITS - 1);
+    }
+
+    /** Whether a message is signaled, by its number or its buffer. */
+    static boolean isSignaled(int position) {
+        return (position & (SIGNALED_EVERY - 1)) == SIGNALED_EVERY - 1;
+    }
+
+    private void prepare(int kind, int buffer, MemorySegment message, int length, boolean signaled, long now) {
         link.prepareMessage(
-                WrId.message(kind, generation, number, buffer), message.address(), length, clock.getAsLong());
+                WrId.message(kind, generation, number, buffer), message.address(), length, signaled, now);
         onPrepared.accept(link);
+    }
+
+    /** Has the newest messages complete, if nothing that was sent after them does so. Returns the amount of work. */
+    int flush(long now) {
+        if (closed || flushOutstanding || sent == covered || now - uncoveredSince < FLUSHED_AFTER_NANOS) {
+            return 0;
+        }
+        link.prepareFlush(WrId.message(WrId.FLUSH, generation, number, 0), memory.address(), now);
+        onPrepared.accept(link);
+        flushOutstanding = true;
+        flushed = sent;
+        covered = sent;
+        return 1;
     }
 
     /** Posts all receives, and prepares the HELLO that says so. */
@@ -187,7 +234,7 @@ final class LinkChannel implements MessageChannel {
         postReceives();
         MemorySegment hello = memory.asSlice(HELLO_AT, HEADER_BYTES);
         MessageHeader.writeHello(hello, CREDITS);
-        prepare(WrId.HELLO, 0, hello, HEADER_BYTES);
+        prepare(WrId.HELLO, 0, hello, HEADER_BYTES, true, clock.getAsLong());
         helloOutstanding = true;
     }
 
@@ -310,28 +357,54 @@ final class LinkChannel implements MessageChannel {
         }
         postReceives();
         if (unreturned >= RETURNED_AT && open && link.isUp() && returnsSent - returnsCompleted < CREDIT_RECEIVES) {
-            int buffer = returnsSent % CREDIT_RECEIVES;
+            int buffer = returnsSent & (CREDIT_RECEIVES - 1);
             MessageHeader.write(returns[buffer], MessageHeader.CREDIT, unreturned, 0);
-            prepare(WrId.CREDIT, buffer, returns[buffer], HEADER_BYTES);
+            prepare(WrId.CREDIT, buffer, returns[buffer], HEADER_BYTES, true, clock.getAsLong());
             returnsSent++;
             given += unreturned;
             unreturned = 0;
         }
     }
 
-    /** A SEND has completed. */
-    void completed(int kind) {
-        switch (kind) {
-            case WrId.SEND -> completed++;
-            case WrId.CREDIT -> returnsCompleted++;
-            case WrId.HELLO -> helloOutstanding = false;
+    /**
+     * A work request has completed, and with it the messages before it. Those that are not signaled have completions of
+     * their own only when the queue pair fails.
+     *
+     * @return how many messages that are not signaled have completed
+     */
+    int completed(int kind, int buffer) {
+        return switch (kind) {
+            case WrId.SEND -> {
+                int count = buffer(buffer - completed) + 1;
+                completed += count;
+                yield isSignaled(buffer) ? count - 1 : count;
+            }
+            case WrId.FLUSH -> {
+                int count = Math.max(0, flushed - completed);
+                flushOutstanding = false;
+                completed += count;
+                yield count;
+            }
+            case WrId.CREDIT -> {
+                returnsCompleted++;
+                yield 0;
+            }
+            case WrId.HELLO -> {
+                helloOutstanding = false;
+                yield 0;
+            }
             default -> throw new AssertionError(kind);
-        }
+        };
     }
 
-    /** SENDs that have not completed. */
+    /** Work requests that have not completed. */
     int outstanding() {
-        return sent - completed + returnsSent - returnsCompleted + (helloOutstanding ? 1 : 0);
+        return sent
+                - completed
+                + returnsSent
+                - returnsCompleted
+                + (helloOutstanding ? 1 : 0)
+                + (flushOutstanding ? 1 : 0);
     }
 
     @Override

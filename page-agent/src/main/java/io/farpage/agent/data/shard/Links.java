@@ -116,7 +116,7 @@ final class Links {
     void finishSwitches() {
         for (int number = 0; number < slots.capacity(); number++) {
             PeerLink link = slots.get(number);
-            if (link == null || link.phase() != LinkPhase.SWITCHING || !link.isQuiet()) {
+            if (link == null || link.phase() != LinkPhase.SWITCHING || !link.isIdle()) {
                 continue;
             }
             PeerLink trial = Objects.requireNonNull(link.successor());

@@ -321,13 +321,16 @@ final class Messages {
         }
     }
 
-    /** Fails links whose peer leaves SENDs unacknowledged. Returns the amount of work. */
+    /** Has messages complete, and fails links whose peer leaves them unacknowledged. Returns the amount of work. */
     int check(long now) {
         int work = 0;
         for (int number = 0; outstanding > 0 && number < channels.length; number++) {
             LinkChannel channel = channels[number];
-            if (channel != null
-                    && channel.outstanding() > 0
+            if (channel == null) {
+                continue;
+            }
+            work += channel.flush(now);
+            if (channel.outstanding() > 0
                     && channel.link().isUp()
                     && channel.link().isQuietFor(UNACKNOWLEDGED_NANOS, now)) {
                 failures.fail(
@@ -373,9 +376,11 @@ final class Messages {
 
     private void sent(LinkChannel channel, int kind, WorkCompletion wc) {
         PeerLink link = channel.link();
-        channel.completed(kind);
-        outstanding--;
-        link.messageCompleted(wc.isSuccess(), clock.getAsLong());
+        int buffer = WrId.buffer(wc.wrId());
+        int unsignaled = channel.completed(kind, buffer);
+        int signaled = kind != WrId.SEND || LinkChannel.isSignaled(buffer) ? 1 : 0;
+        outstanding -= unsignaled + signaled;
+        link.messagesCompleted(unsignaled, signaled, wc.isSuccess(), clock.getAsLong());
         if (!wc.isSuccess()) {
             failures.fail(link, wc.toString(), Fetcher.isRefusal(wc.status()));
         } else if (kind == WrId.CREDIT) {

@@ -34,6 +34,10 @@ public final class PeerLink {
     private @Nullable Connection connection;
     private int prepared;
     private int outstanding;
+    /** SENDs that are not signaled, and that no later completion has completed. */
+    private int unsignaled;
+    /** Work requests in {@link #prepared} that are not signaled. */
+    private int preparedUnsignaled;
     /** Bytes of {@link Priority#BULK} in {@link #prepared} and {@link #outstanding} transfers. */
     private long bulk;
     /** The deadline of the phase, if it is VERIFYING, SWITCHING or DRAINING. */
@@ -298,27 +302,65 @@ public final class PeerLink {
     /**
      * Adds a SEND to the chain of this duty cycle. A queue pair that carries messages has room for it.
      *
+     * @param signaled whether it completes by itself; if not, it does with the next one that is
      * @param now by the shard's {@link SilenceClock}
      */
-    void prepareMessage(long wrId, long localAddress, int length, long now) {
-        assert reserved > 0 : this;
+    void prepareMessage(long wrId, long localAddress, int length, boolean signaled, long now) {
         Connection over = connection();
-        if (isQuiet()) {
-            answers.asked(now);
+        over.queuePair()
+                .prepareSend(
+                        wrId, localAddress, length, over.rail().stagingLkey(), signaled ? SendFlag.SIGNALED : 0);
+        preparedOfMessages(signaled, now);
+    }
+
+    /**
+     * Adds a WRITE of no bytes to the chain of this duty cycle: it completes once the peer has got all SENDs before it.
+     *
+     * @param now by the shard's {@link SilenceClock}
+     */
+    void prepareFlush(long wrId, long localAddress, long now) {
+        Connection over = connection();
+        PeerMemory to = over.memory();
+        over.queuePair()
+                .prepareWrite(
+                        wrId,
+                        localAddress,
+                        0,
+                        over.rail().stagingLkey(),
+                        to.headerAddress(),
+                        to.headerRkey(),
+                        SendFlag.SIGNALED);
+        preparedOfMessages(true, now);
+    }
+
+    private void preparedOfMessages(boolean signaled, long now) {
+        assert reserved > 0 : this;
+        if (signaled) {
+            if (isQuiet()) {
+                answers.asked(now);
+            }
+        } else {
+            unsignaled++;
+            preparedUnsignaled++;
         }
-        over.queuePair().prepareSend(wrId, localAddress, length, over.rail().stagingLkey(), SendFlag.SIGNALED);
         prepared++;
         reserved--;
     }
 
     /**
-     * A SEND has completed.
+     * Work requests of messages have completed with one completion.
      *
+     * @param completedUnsignaled those among them that were not signaled
+     * @param signaled 1, or 0 if the completion is of one that was not
      * @param now by the shard's {@link SilenceClock}
      */
-    void messageCompleted(boolean succeeded, long now) {
-        reserved++;
-        completed(0, succeeded, now);
+    void messagesCompleted(int completedUnsignaled, int signaled, boolean succeeded, long now) {
+        reserved += completedUnsignaled + signaled;
+        unsignaled -= completedUnsignaled;
+        outstanding -= signaled;
+        if (succeeded) {
+            answers.answered(now);
+        }
     }
 
     /** Whether it has queue pairs of trials, and those that these have replaced. */
@@ -360,8 +402,9 @@ public final class PeerLink {
 
     /** Posts the chain of this duty cycle with one doorbell. */
     void post() {
-        int count = prepared;
+        int count = prepared - preparedUnsignaled;
         prepared = 0;
+        preparedUnsignaled = 0;
         connection().queuePair().postSend();
         outstanding += count;
     }
@@ -438,8 +481,14 @@ public final class PeerLink {
         return successor;
     }
 
+    /** Whether no work request is under way whose completion will be seen. */
     boolean isQuiet() {
-        return outstanding == 0 && prepared == 0;
+        return outstanding == 0 && prepared == preparedUnsignaled;
+    }
+
+    /** Whether all that was posted has completed. */
+    boolean isIdle() {
+        return isQuiet() && unsignaled == 0;
     }
 
     boolean isLate(long nowNanos) {
@@ -481,6 +530,8 @@ public final class PeerLink {
         released = false;
         outstanding = 0;
         prepared = 0;
+        unsignaled = 0;
+        preparedUnsignaled = 0;
         bulk = 0;
         phase = LinkPhase.DOWN;
     }

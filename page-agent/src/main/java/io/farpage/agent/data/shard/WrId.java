@@ -17,6 +17,8 @@ final class WrId {
     static final int SEND = 2;
     static final int CREDIT = 3;
     static final int HELLO = 4;
+    /** A WRITE of no bytes, whose completion is that of the SENDs before it. */
+    static final int FLUSH = 5;
 
     private WrId() {}
 

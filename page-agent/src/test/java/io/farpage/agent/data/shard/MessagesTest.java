@@ -103,7 +103,7 @@ final class MessagesTest {
                 second.send();
                 return a.received == EXCHANGED && b.received == EXCHANGED;
             });
-            runUntil(() -> toA.isQuiet() && toB.isQuiet());
+            runUntil(() -> toA.isIdle() && toB.isIdle());
         } catch (Throwable e) {
             throw new AssertionError("seed " + seed, e);
         }
@@ -214,16 +214,45 @@ final class MessagesTest {
     void shouldKeepSendBufferUntilItsSendHasCompleted() {
         FaultyQueue queue = a.failingQueue();
         open();
-        runUntil(() -> toA.isQuiet() && toB.isQuiet());
+        runUntil(() -> toA.isIdle() && toB.isIdle());
         queue.holds = true;
         for (int sent = 0; sent < LinkChannel.CREDITS; sent++) {
             a.send(sent);
         }
-        runUntil(() -> b.received == LinkChannel.CREDITS && queue.held.size() > LinkChannel.CREDITS);
+        runUntil(() -> b.received == LinkChannel.CREDITS
+                && held(queue, WcOpcode.SEND) == LinkChannel.CREDITS / LinkChannel.SIGNALED_EVERY
+                && held(queue, WcOpcode.RECV) > 0);
         queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.RECV).forEach(a.shard::complete);
         assertEquals(0, a.channel().credits(), "credits are back, and no buffer is free");
         queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.SEND).forEach(a.shard::complete);
         assertTrue(a.channel().credits() >= LinkChannel.RETURNED_AT);
+    }
+
+    private static long held(FaultyQueue queue, WcOpcode opcode) {
+        return queue.held.stream().filter(wc -> wc.opcode() == opcode).count();
+    }
+
+    @Test
+    void shouldFlushMessagesWhenNoneThatIsSignaledFollows() {
+        open();
+        runUntil(() -> toA.isIdle() && toB.isIdle());
+        a.send(1);
+        a.send(2);
+        runUntil(() -> b.received == 2);
+        assertFalse(toB.isIdle(), "their completion is not known");
+        assertTrue(a.shard.hasDeadlines());
+        runUntil(toB::isIdle);
+        run(200);
+        assertEquals(LinkChannel.CREDITS - 2, a.channel().credits(), "nothing was sent for it");
+        assertFalse(a.shard.hasDeadlines());
+    }
+
+    @Test
+    void shouldGoOnWhenNumbersOfMessagesWrapAround() {
+        assertEquals(LinkChannel.CREDITS - 1, LinkChannel.buffer(Integer.MAX_VALUE));
+        assertEquals(0, LinkChannel.buffer(Integer.MIN_VALUE));
+        assertTrue(LinkChannel.isSignaled(Integer.MAX_VALUE));
+        assertFalse(LinkChannel.isSignaled(Integer.MIN_VALUE));
     }
 
     @Test
@@ -371,7 +400,7 @@ final class MessagesTest {
         MessageNode.connect(a, trialToB, b, trialToA, 2);
         runUntil(() -> trialToA.isUp() && trialToB.isUp());
         MessageChannel first = a.channel();
-        runUntil(() -> toA.isQuiet() && toB.isQuiet());
+        runUntil(() -> toA.isIdle() && toB.isIdle());
         queue.holds = true;
         a.send(1);
         a.shard.submit(new ShardCommand.Switch(toB, trialToB));
@@ -389,7 +418,7 @@ final class MessagesTest {
         assertEquals(LinkPhase.SWITCHING, toB.phase());
         assertEquals(1, toB.outstanding(), "no credits are returned meanwhile");
         a.shard.failLink(trialToB, "for a test");
-        queue.held.stream().filter(wc -> wc.opcode() == WcOpcode.SEND).forEach(a.shard::complete);
+        queue.held.stream().filter(wc -> wc.opcode() != WcOpcode.RECV).forEach(a.shard::complete);
         queue.holds = false;
         runUntil(toB::isUp);
         assertSame(first, a.channel());
@@ -482,7 +511,7 @@ final class MessagesTest {
     private void sendRaw(Bytes message) {
         MemorySegment memory = b.node.pool.staging().asSlice(300L * Home.PAGE, MessageChannel.HEADER_BYTES);
         message.write(memory);
-        toA.prepareMessage(NO_CHANNEL, memory.address(), MessageChannel.HEADER_BYTES, now);
+        toA.prepareMessage(NO_CHANNEL, memory.address(), MessageChannel.HEADER_BYTES, true, now);
         b.shard.postLater(toA);
         b.shard.doWork();
     }
@@ -588,7 +617,9 @@ final class MessagesTest {
         a.send(1);
         a.step();
         assertTrue(a.shard.hasDeadlines());
-        assertTrue(toB.answers(a.shard.silence().now()), "silence begins with the message");
+        advance(LinkChannel.FLUSHED_AFTER_NANOS);
+        assertFalse(toB.isQuiet(), "it is asked whether the message has come");
+        assertTrue(toB.answers(a.shard.silence().now()), "silence begins with that");
         advance(Messages.UNACKNOWLEDGED_NANOS - TimeUnit.MILLISECONDS.toNanos(100));
         assertTrue(toB.isUp());
         assertFalse(toB.answers(a.shard.silence().now()), "it counts as silent, as with a READ");

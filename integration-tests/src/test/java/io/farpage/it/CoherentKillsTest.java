@@ -407,10 +407,10 @@ class CoherentKillsTest {
         MemorySegment word = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
         PagedRam dead = join(new Guests(cluster, "unkept", "home"), "unkept");
         try (PagedRam ram = join(b, "b")) {
-            ram.store(0, 1, word);
-            ram.store(1, 1, word);
+            ram.store(0, 1);
+            ram.store(1, 1);
             assertEquals(1, dead.load(0, word));
-            dead.store(1, 2, word);
+            dead.store(1, 2);
             killAgent("unkept", UNKEPT);
             await("the space is torn", Deadlines.LONG)
                     .until(() ->
@@ -418,7 +418,7 @@ class CoherentKillsTest {
             assertEquals(1, ram.load(0, word));
             await("the page that the dead member had is lost", Deadlines.LONG).until(() -> !ram.isReadable(1));
             assertFalse(ram.isReadable(1));
-            ram.store(0, 3, word);
+            ram.store(0, 3);
             assertEquals(3, ram.load(0, word));
         } finally {
             dead.closeWithoutAgent();

@@ -3,7 +3,10 @@ package io.farpage.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.harness.PlainWord;
 import io.farpage.it.harness.WordHistory;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -84,5 +87,24 @@ class WordHistoryTest {
         assertEquals(Optional.empty(), history.contradiction());
         history.loaded(value - 5_000, time + 100, time + 101);
         assertTrue(history.contradiction().isPresent());
+    }
+
+    /** The memory of one process is what all of this is compared with, so it must stand the comparison. */
+    @Test
+    void shouldFindNothingWhenThreadsShareOneMemory() throws InterruptedException {
+        WordHistory[] of = {new WordHistory(), new WordHistory(), new WordHistory()};
+        try (PlainWord word = new PlainWord()) {
+            List<Thread> threads = new ArrayList<>();
+            for (int number = 0; number < of.length; number++) {
+                threads.add(word.touch(of[number], number + 1, 200_000));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+        }
+        for (WordHistory each : of) {
+            history.add(each);
+        }
+        assertEquals(Optional.empty(), history.contradiction());
     }
 }

@@ -18,6 +18,7 @@ import java.lang.invoke.MethodHandle;
  * from stopping. A memcpy of 8 bytes is none: that of glibc stores them twice, and a thread that is stopped between the
  * two stores brings an old value back. x86-64 only.
  */
+@SuppressWarnings("restricted") // the code is this class' own
 final class StoreInstruction {
     private static final int PROT_READ_EXEC = 0x1 | 0x4;
     private static final int LENGTH = 4096;

@@ -129,9 +129,8 @@ public final class WordHistory {
     /** What threads did about a value, and around the time of a contradiction, with times from then on. */
     private String about(long time, long value, long kept) {
         return operations.stream()
-                .filter(each -> each.value() == value
-                        || each.value() == kept
-                        || Math.abs(each.began() - time) < AROUND_NANOS)
+                .filter(each ->
+                        each.value() == value || each.value() == kept || Math.abs(each.began() - time) < AROUND_NANOS)
                 .sorted(Comparator.comparingLong(Operation::began))
                 .map(each -> "%d..%d ns: %s %d of thread %d"
                         .formatted(

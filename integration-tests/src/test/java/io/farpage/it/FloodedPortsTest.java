@@ -275,13 +275,15 @@ class FloodedPortsTest {
             case PAGES -> LINK_HANDSHAKES;
             case HANDOFF -> HANDOFF_CONNECTIONS;
         };
+        // A connection beyond those has a descriptor, too, until it is refused: what counts is what the process holds.
+        int held = Integer.MAX_VALUE;
         for (int i = 0; i < LOOKS; i++) {
-            int more = ProcFs.descriptors(process(door).pid()) - before;
-            assertTrue(
-                    more <= allowed + OTHER_DESCRIPTORS,
-                    "%d more descriptors than before, %d connections are allowed".formatted(more, allowed));
+            held = Math.min(held, ProcFs.descriptors(process(door).pid()) - before);
             LockSupport.parkNanos(LOOK_NANOS);
         }
+        assertTrue(
+                held <= allowed + OTHER_DESCRIPTORS,
+                "%d more descriptors than before, %d connections are allowed".formatted(held, allowed));
     }
 
     /** Waits for a line that has all parts. */

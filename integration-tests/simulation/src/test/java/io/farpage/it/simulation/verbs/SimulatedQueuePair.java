@@ -403,6 +403,12 @@ final class SimulatedQueuePair implements QueuePair {
     /** A READ or a WRITE, if its key permits it. */
     private void access(SimulatedQueuePair sender, Request request, int sentIn) {
         String own = device.node().address();
+        if (request.length == 0) {
+            // No bytes need no key (InfiniBand Architecture Specification, C9-88).
+            device.fabric().carried();
+            sender.answer(request, sentIn, WcStatus.SUCCESS, own);
+            return;
+        }
         AccessFlag needed = request.isWrite() ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
         Optional<SimulatedDomain.Region> region = device.region(request.rkey)
                 .filter(one -> one.domain() == domain && one.permits(request.address, request.length, needed));

@@ -66,7 +66,7 @@ final class MessageNode implements AutoCloseable {
                 QpOptions.DEFAULT.sizes().withQueues(16, 1),
                 QpOptions.DEFAULT.retries(),
                 QpOptions.DEFAULT.path(),
-                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)));
+                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
         rails = new ShardRails(
                 transports.devices(),
                 options.sizes().maxSendWr() + options.sizes().maxRecvWr());

@@ -42,7 +42,7 @@ final class MessagesCommandTest {
     @Tag("soak")
     void shouldAllocateNothingForAMessage() throws Exception {
         assumeTrue(CCompiler.find(System.getenv("PATH")).isPresent(), "no C compiler on the PATH");
-        assertEquals(0, run("--rounds", "4", "--count", "20000"), said());
+        assertEquals(0, run("--rounds", "4", "--count", "100000"), said());
         String line = said().lines()
                 .filter(each -> each.startsWith("allocated per message: "))
                 .findFirst()

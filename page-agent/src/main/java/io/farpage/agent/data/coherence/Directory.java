@@ -590,10 +590,15 @@ final class Directory {
 
     /** Sends what may be sent. Returns how many messages. */
     int send() {
-        int sent = mirrors.send();
+        return mirrors.send() + send(false) + send(true);
+    }
+
+    /** @param confirms whether to send to members that wait for nothing but to hear that a page of theirs has come */
+    private int send(boolean confirms) {
+        int sent = 0;
         for (Session session : sessions) {
             MessageChannel channel = session == null ? null : session.channel;
-            if (session != null && channel != null) {
+            if (session != null && channel != null && session.outbox.beginsWith(MessageKind.PUT_ACK) == confirms) {
                 sent += session.outbox.send(channel);
             }
         }

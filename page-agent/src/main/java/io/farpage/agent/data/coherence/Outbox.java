@@ -32,6 +32,11 @@ final class Outbox {
         return count == 0;
     }
 
+    /** Whether a message of this kind is sent next. */
+    boolean beginsWith(MessageKind kind) {
+        return count > 0 && (byte) ring[head] == kind.code();
+    }
+
     void add(MessageKind kind, long page) {
         add(kind, 0, page);
     }

@@ -4,12 +4,15 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.EventFd;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** What queue pairs have of a completion queue: receives complete to it, and a sleep of its thread ends. */
 final class CompletionSink {
     private final ReceiveCompletions receives;
     private final Optional<EventFd> channel;
     private final AtomicBoolean armed = new AtomicBoolean();
+    private final AtomicInteger polled = new AtomicInteger();
+    private volatile long polls;
 
     /** Whether a queue pair was given work to send since this was last cleared; of the thread that polls. */
     private boolean posted;
@@ -25,6 +28,22 @@ final class CompletionSink {
 
     ReceiveCompletions receives() {
         return receives;
+    }
+
+    /** Connections that the queue's thread serves. Any thread. */
+    AtomicInteger polled() {
+        return polled;
+    }
+
+    /** Polls so far. Any thread. */
+    long polls() {
+        return polls;
+    }
+
+    /** The queue's thread polls. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // of one thread
+    void onPoll() {
+        polls++;
     }
 
     /** Whether the queue's thread has a channel to sleep in. */

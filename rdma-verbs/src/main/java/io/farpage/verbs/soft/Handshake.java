@@ -217,7 +217,8 @@ final class Handshake {
         HelloReply.Verdict verdict = HelloReply.Verdict.NOT_ENCRYPTED;
         try {
             if (tls.isPresent() == key.isPresent()) {
-                verdict = queuePair.accept(new Caller(caller, from(), fd, tls), () -> send(queuePair.acceptance(caller.version())));
+                verdict = queuePair.accept(
+                        new Caller(caller, from(), fd, tls), () -> send(queuePair.acceptance(caller.version())));
             }
         } catch (Throwable e) {
             tls.ifPresent(TlsStream::close);

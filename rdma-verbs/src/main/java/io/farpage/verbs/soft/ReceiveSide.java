@@ -77,13 +77,25 @@ final class ReceiveSide implements ReceiveCompletions.Origin {
         }
     }
 
-    /** Completes a receive that {@link ReceiveQueue#acquire} returned. On a responder's thread. */
+    /** Completes a receive that {@link ReceiveQueue#acquire} returned. {@link #wake} follows. */
     void complete(int slot, WcStatus status, int length) {
         boolean added = completions.receives().add(this, generation(), slot, queue.wrId(slot), status, length);
         if (!added) {
             init.device().raise(new AsyncEvent(AsyncEvent.Type.CQ_ERR, 0));
         }
+    }
+
+    /** Ends a sleep of the thread that polls for completions of receives. */
+    void wake() {
         completions.wake();
+    }
+
+    CompletionSink completions() {
+        return completions;
+    }
+
+    boolean isShared() {
+        return isShared;
     }
 
     /**

@@ -2,6 +2,7 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
+import io.farpage.linux.SocketIo;
 import io.farpage.verbs.WcStatus;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
@@ -80,6 +81,21 @@ final class ReplyBatch {
         }
         clear();
         return true;
+    }
+
+    /**
+     * Sends what waits, as far as the socket takes it.
+     *
+     * @return whether it took all; if not, {@link #flush} has the rest to send
+     */
+    boolean tryFlush() {
+        long result = message.bytes() == 0 ? 0 : stream.send(message, SocketIo.MSG_DONTWAIT);
+        if (result == message.bytes()) {
+            clear();
+            return true;
+        }
+        message.consume(Math.max(result, 0));
+        return false;
     }
 
     private void clear() {

@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * responder.
  */
 final class RequestExecutor {
+    /** The longest message that is short. */
+    private static final int SHORT_BYTES = 16 * 1024;
+
     private static final long LONGEST_WAIT_NANOS = 100_000_000;
 
     private final Regions regions;
@@ -54,6 +57,18 @@ final class RequestExecutor {
             case Wire.READ -> read(request);
             case Wire.WRITE -> write(request);
             default -> send(request);
+        };
+    }
+
+    /**
+     * Whether {@code request} is a message, or asks whether those before it have come, and can be executed without
+     * waiting for the peer once its payload has arrived.
+     */
+    boolean isShort(RequestHeader request) {
+        return switch (request.opcode) {
+            case Wire.READ -> false;
+            case Wire.WRITE -> request.length == 0;
+            default -> request.length <= SHORT_BYTES && !receiveQueue.isEmpty();
         };
     }
 

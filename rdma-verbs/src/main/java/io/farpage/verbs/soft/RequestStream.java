@@ -60,14 +60,7 @@ final class RequestStream {
      * @return whether some came; if not, the peer has gone
      */
     boolean fill() {
-        if (position == limit) {
-            position = 0;
-            limit = 0;
-        } else if (position > 0) {
-            MemorySegment.copy(buffer, position, buffer, 0, available());
-            limit -= position;
-            position = 0;
-        }
+        makeRoom();
         // An unused connection, such as that of a peer which only serves, does not spin.
         long result = idle == IdleStrategy.BLOCK || !used
                 ? -Errno.EAGAIN
@@ -81,6 +74,29 @@ final class RequestStream {
         limit += (int) result;
         used = true;
         return true;
+    }
+
+    private void makeRoom() {
+        if (position == limit) {
+            position = 0;
+            limit = 0;
+        } else if (position > 0) {
+            MemorySegment.copy(buffer, position, buffer, 0, available());
+            limit -= position;
+            position = 0;
+        }
+    }
+
+    /**
+     * Takes the bytes that have come, and waits for none.
+     *
+     * @return whether more may come; if not, the peer has gone
+     */
+    boolean take() {
+        makeRoom();
+        long result = stream.receive(address + limit, CAPACITY - limit, SocketIo.MSG_DONTWAIT);
+        limit += (int) Math.max(result, 0);
+        return result > 0 || result == -Errno.EAGAIN || result == -Errno.EINTR;
     }
 
     private long spin(long nanos) {

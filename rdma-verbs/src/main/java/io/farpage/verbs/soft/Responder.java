@@ -1,19 +1,25 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.linux.NativeThread;
+import io.farpage.linux.PollSet;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.WcStatus;
 import java.net.InetAddress;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves the connection that the peer of a queue pair opened, in a thread of its own, until it ends or a request is
- * refused.
+ * Serves the connection that the peer of a queue pair opened, until it ends or a request is refused.
+ *
+ * <p>A thread of its own does that, so that nothing which the queue pair's owner does keeps the peer waiting. While
+ * only messages come, it is the {@link Turn} of the thread that polls for their completions, which need not be woken
+ * for each then. What that thread cannot do without waiting, it leaves to the responder's: it gives the turn back.
  */
 final class Responder {
     private static final Logger LOG = LoggerFactory.getLogger(Responder.class);
@@ -31,6 +37,14 @@ final class Responder {
     private final OptionalInt cpu;
     private final ThreadScheduling scheduling;
     private final Thread thread;
+    private final Turn turn;
+    private final BooleanSupplier service = this::executeAvailable;
+    /** The refusal that the responder's thread must send, if a poll has ended with one. */
+    private WcStatus polledStatus = WcStatus.SUCCESS;
+
+    /** Messages that have come since the last other request. */
+    private int messages;
+
     private volatile boolean done;
     private volatile boolean ended;
     private int expectedPsn;
@@ -52,6 +66,9 @@ final class Responder {
         this.scheduling = options.idle() == IdleStrategy.SPIN || options.realTimePriority() == 0
                 ? ThreadScheduling.ordinary()
                 : ThreadScheduling.realTime(options.realTimePriority());
+        this.turn = new Turn(
+                receives.completions(),
+                options.idle() != IdleStrategy.SPIN && connection.isPlain() && !receives.isShared());
         this.thread = Thread.ofPlatform()
                 .daemon()
                 .name("soft-responder-%06x".formatted(init.qpn()))
@@ -88,6 +105,7 @@ final class Responder {
     /** Ends the connection, and then the thread. Any thread. */
     void stop() {
         connection.stop();
+        turn.giveBack();
         receives.queue().wakeWaiters();
     }
 
@@ -150,14 +168,30 @@ final class Responder {
 
     private void serve() {
         boolean open = true;
-        while (open && !connection.isStopping() && requests.fill()) {
-            scheduling.onDutyCycle();
-            quiescence().enter();
-            try {
+        while (open && !connection.isStopping()) {
+            if (messages >= Turn.MESSAGES && requests.available() == 0 && turn.pass()) {
+                messages = 0;
+                turn.await(connection);
+                open = resume();
+            } else if (requests.fill()) {
+                scheduling.onDutyCycle();
                 open = serveAvailable();
-            } finally {
-                quiescence().leave();
+            } else {
+                return;
             }
+        }
+    }
+
+    /** Goes on where the polling thread has left off. */
+    private boolean resume() {
+        if (connection.isStopping()) {
+            return false;
+        }
+        quiescence().enter();
+        try {
+            return polledStatus == WcStatus.SUCCESS ? answerAvailable() : refuse(polledStatus);
+        } finally {
+            quiescence().leave();
         }
     }
 
@@ -167,6 +201,15 @@ final class Responder {
      * @return whether the connection continues
      */
     private boolean serveAvailable() {
+        quiescence().enter();
+        try {
+            return answerAvailable();
+        } finally {
+            quiescence().leave();
+        }
+    }
+
+    private boolean answerAvailable() {
         while (requests.available() >= Wire.REQUEST_SIZE) {
             if (connection.isStopping() || !lifecycle.isResponding()) {
                 return false;
@@ -174,21 +217,100 @@ final class Responder {
             if (!request.decode(requests.bytes(), requests.position(), expectedPsn, requestFlags)) {
                 return refuse(WcStatus.REM_INV_REQ_ERR);
             }
+            count(request);
             requests.skip(Wire.REQUEST_SIZE);
             WcStatus status = executor.execute(request);
+            if (request.opcode == Wire.SEND) {
+                receives.wake();
+            }
             if (status == null) {
                 return false;
             }
             if (status != WcStatus.SUCCESS) {
                 return refuse(status);
             }
-            expectedPsn = (expectedPsn + 1) & Wire.PSN_MASK;
+            nextPsn();
             if (replies.isFull() && !replies.flush()) {
                 return false;
             }
         }
         return replies.flush();
     }
+
+    private void count(RequestHeader of) {
+        if (of.opcode == Wire.SEND) {
+            messages++;
+        } else if (!executor.isShort(of)) {
+            messages = 0;
+        }
+    }
+
+    private void nextPsn() {
+        expectedPsn = (expectedPsn + 1) & Wire.PSN_MASK;
+    }
+
+    // ---- on the thread that polls for completions of receives
+
+    /** Adds the socket to what the polling thread sleeps on, if it has the turn. */
+    void addTo(PollSet set) {
+        turn.addTo(set, connection);
+    }
+
+    /** The polling thread has slept on a set that the socket may have been added to. */
+    void polled(PollSet set) {
+        turn.polled(set);
+    }
+
+    /**
+     * Executes the messages that have come, if the polling thread has the turn.
+     *
+     * @param all also if the socket was not seen to be readable
+     */
+    void poll(boolean all) {
+        turn.take(all, service);
+    }
+
+    /** Returns whether the polling thread keeps the turn. */
+    private boolean executeAvailable() {
+        if (connection.isStopping() || !requests.take()) {
+            return false;
+        }
+        quiescence().enter();
+        try {
+            return executeWhole();
+        } catch (RuntimeException | Error e) {
+            LOG.error("{}: responder failed", init, e);
+            fail(AsyncEvent.Type.QP_FATAL);
+            return false;
+        } finally {
+            quiescence().leave();
+        }
+    }
+
+    private boolean executeWhole() {
+        while (requests.available() >= Wire.REQUEST_SIZE) {
+            if (!lifecycle.isResponding()
+                    || !request.decode(requests.bytes(), requests.position(), expectedPsn, requestFlags)
+                    || !executor.isShort(request)) {
+                return false;
+            }
+            if (requests.available() < Wire.REQUEST_SIZE + request.length) {
+                break;
+            }
+            requests.skip(Wire.REQUEST_SIZE);
+            polledStatus = Objects.requireNonNull(executor.execute(request));
+            if (polledStatus != WcStatus.SUCCESS) {
+                return false;
+            }
+            nextPsn();
+            if (replies.isFull() && !replies.tryFlush()) {
+                return false;
+            }
+        }
+        return replies.tryFlush();
+    }
+
+    // ---- the end
 
     /** Sends the replies that wait, and a refusal, after which nothing is sent on this connection. */
     private boolean refuse(WcStatus status) {

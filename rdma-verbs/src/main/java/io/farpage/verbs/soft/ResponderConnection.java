@@ -2,6 +2,7 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.PollSet;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.Sockets;
 import java.time.Duration;
@@ -24,6 +25,9 @@ final class ResponderConnection {
     private final RequestStream requests;
     private final ReplyBatch replies;
     private final Quiescence quiescence = new Quiescence();
+    /** The responder's thread uses it. */
+    private final PollSet own = new PollSet(1);
+
     private volatile boolean stopping;
     private boolean closed;
 
@@ -70,6 +74,23 @@ final class ResponderConnection {
             LOG.debug("{}: the caller began TLS and did not end it", owner);
         }
         return step == 1;
+    }
+
+    /** Whether the socket alone tells that bytes have come. */
+    boolean isPlain() {
+        return stream instanceof PlainStream;
+    }
+
+    /** Adds the socket with what the peer sends. */
+    int addTo(PollSet set) {
+        return set.add(fd, PollSet.POLLIN);
+    }
+
+    /** Whether bytes wait in the socket, or it has ended. */
+    boolean isReadable() {
+        own.clear();
+        addTo(own);
+        return own.await(0) > 0;
     }
 
     RequestStream requests() {

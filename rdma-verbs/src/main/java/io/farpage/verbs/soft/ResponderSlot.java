@@ -52,6 +52,12 @@ final class ResponderSlot {
         return now != null && !now.isDone();
     }
 
+    /** The present one, or null. */
+    @Nullable
+    Responder present() {
+        return responder;
+    }
+
     /** Ends the connection. */
     synchronized void stop() {
         if (responder != null) {

@@ -20,7 +20,6 @@ final class SendQueue {
     /** In {@link #flags}, beside those of a {@link SendFlag}: the peer replies only if it refuses. */
     private static final byte UNANSWERED = (byte) 0x80;
 
-
     private final String owner;
     /** Work requests that it takes; 0 once it is closed. */
     private int capacity;
@@ -61,6 +60,7 @@ final class SendQueue {
     private long readsAcked;
     /** Behind the newest one that is sent and replied to. */
     private long answered;
+
     private int firstPsn;
 
     SendQueue(String owner, int capacity, int maxSge, int maxInline, SegmentAllocator memory) {

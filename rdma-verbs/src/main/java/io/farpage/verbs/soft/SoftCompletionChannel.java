@@ -23,6 +23,7 @@ final class SoftCompletionChannel implements CompletionChannel {
     /** The descriptors in the set that they were last added to: the event, and behind it sockets up to the end. */
     private int firstIndex;
 
+    private int respondersIndex;
     private int endIndex;
     private volatile SoftCompletionQueue[] queues = {};
 
@@ -59,17 +60,28 @@ final class SoftCompletionChannel implements CompletionChannel {
         for (SoftCompletionQueue queue : queues) {
             queue.addSockets(set);
         }
+        respondersIndex = set.size();
+        for (SoftCompletionQueue queue : queues) {
+            queue.addResponders(set);
+        }
         endIndex = set.size();
     }
 
     @Override
     public boolean polled(PollSet set) {
         boolean ofSocket = false;
-        for (int i = firstIndex + 1; i < endIndex; i++) {
+        for (int i = firstIndex + 1; i < respondersIndex; i++) {
             ofSocket |= set.ready(i) != 0;
         }
+        boolean ofResponder = false;
+        for (int i = respondersIndex; i < endIndex; i++) {
+            ofResponder |= set.ready(i) != 0;
+        }
+        for (SoftCompletionQueue queue : queues) {
+            queue.polledResponders(set);
+        }
         boolean signaled = set.ready(firstIndex) != 0;
-        if (!ofSocket && !signaled) {
+        if (!ofSocket && !ofResponder && !signaled) {
             return false;
         }
         if (signaled) {

@@ -18,6 +18,8 @@ final class SoftCompletionQueue implements CompletionQueue {
     private static final int ENOMEM = 12;
     /** With more queue pairs than this, checking each before a sleep costs more than it saves. */
     private static final int FEW = 8;
+    /** Polls without a sleep after which connections are looked at. */
+    private static final int POLLS_PER_LOOK = 4;
 
     private final SoftContext device;
     private final int number;
@@ -42,6 +44,11 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     /** Whether a socket has become readable in a sleep, and the queue was not polled since. */
     private boolean woken;
+
+    /** Whether the thread has slept since the last poll. */
+    private boolean slept;
+
+    private int unslept;
 
     SoftCompletionQueue(
             SoftContext device,
@@ -116,9 +123,12 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     @Override
     public int poll(WorkCompletion[] into) {
+        SoftQueuePair[] all = queuePairs;
+        if (sink.polled().get() > 0) {
+            serve(all);
+        }
         ReceiveCompletions receives = sink.receives();
         int count = receives.isEmpty() ? 0 : receives.drain(into, 0);
-        SoftQueuePair[] all = queuePairs;
         int length = all.length;
         if (length == 0) {
             return count;
@@ -144,6 +154,27 @@ final class SoftCompletionQueue implements CompletionQueue {
         return count;
     }
 
+    /**
+     * Serves the connections of peers that only send messages. After a sleep that is those which it has shown to be
+     * readable. Between arming and sleeping there is no need to look, unless the thread does not sleep.
+     */
+    private void serve(SoftQueuePair[] all) {
+        sink.onPoll();
+        boolean looks = !slept && ++unslept % POLLS_PER_LOOK == 0;
+        slept = false;
+        for (SoftQueuePair queuePair : all) {
+            Responder responder = responder(queuePair);
+            if (responder != null) {
+                responder.poll(looks);
+            }
+        }
+    }
+
+    /** What may be served by the thread that polls this queue. */
+    private @Nullable Responder responder(SoftQueuePair of) {
+        return of.queues().receives() == sink ? of.responder() : null;
+    }
+
     @Override
     public void requestNotification() {
         if (!sink.hasChannel()) {
@@ -165,6 +196,31 @@ final class SoftCompletionQueue implements CompletionQueue {
     void onWoken(boolean ofSocket) {
         sink.clearPosted();
         woken |= ofSocket;
+    }
+
+    /** Adds the sockets of connections that the queue's thread serves. */
+    void addResponders(PollSet set) {
+        if (sink.polled().get() > 0) {
+            for (SoftQueuePair queuePair : queuePairs) {
+                Responder responder = responder(queuePair);
+                if (responder != null) {
+                    responder.addTo(set);
+                }
+            }
+        }
+    }
+
+    /** The thread has slept on a set since {@link #addResponders}. */
+    void polledResponders(PollSet set) {
+        slept = true;
+        if (sink.polled().get() > 0) {
+            for (SoftQueuePair queuePair : queuePairs) {
+                Responder responder = responder(queuePair);
+                if (responder != null) {
+                    responder.polled(set);
+                }
+            }
+        }
     }
 
     /** Adds the sockets by which this queue's sends continue. */

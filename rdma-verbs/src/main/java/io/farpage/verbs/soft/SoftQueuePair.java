@@ -8,6 +8,7 @@ import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.WorkCompletion;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A reliable-connected queue pair: the initiator, the responder and the receives, and the transitions that concern all
@@ -83,6 +84,12 @@ final class SoftQueuePair implements QueuePair {
     /** See {@link ResponderSlot#accept}. */
     HelloReply.Verdict accept(Caller caller, Runnable beforeStart) {
         return responders.accept(caller, beforeStart);
+    }
+
+    /** See {@link ResponderSlot#present}. */
+    @Nullable
+    Responder responder() {
+        return responders.present();
     }
 
     /** See {@link ReceiveSide#flush}. */

@@ -84,8 +84,7 @@ public abstract class FlushContract {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             for (int wrId = 1; wrId <= 3; wrId++) {
                 long to = pair.b.address(wrId == 2 ? -8 : 0);
-                pair.qpA.prepareWrite(
-                        wrId, pair.a.address(0), 8, pair.a.region.lkey(), to, pair.b.region.rkey(), 0);
+                pair.qpA.prepareWrite(wrId, pair.a.address(0), 8, pair.a.region.lkey(), to, pair.b.region.rkey(), 0);
             }
             pair.qpA.postSend();
             pair.a.polling().expect(2, WcStatus.REM_ACCESS_ERR);

@@ -66,8 +66,8 @@ final class UnansweredTest {
     void connect() {
         QpEndpoint own = pair.from.endpoint();
         initiator.modifyToInit();
-        initiator.modifyToRtr(
-                new QpEndpoint(RawPeer.QPN, ((InetSocketAddress) server.getLocalSocketAddress()).getPort(), own.gid(), RawPeer.PSN));
+        initiator.modifyToRtr(new QpEndpoint(
+                RawPeer.QPN, ((InetSocketAddress) server.getLocalSocketAddress()).getPort(), own.gid(), RawPeer.PSN));
         initiator.modifyToRts();
         responder.modifyToInit();
         responder.modifyToRtr(RawPeer.endpoint(responder.endpoint()));
@@ -190,11 +190,10 @@ final class UnansweredTest {
     }
 
     private void prepareWrite(int wrId, int flags) {
-        initiator.prepareWrite(
-                wrId, pair.callerRegion.address(), LENGTH, pair.callerRegion.lkey(), 4096, KEY, flags);
+        initiator.prepareWrite(wrId, pair.callerRegion.address(), LENGTH, pair.callerRegion.lkey(), 4096, KEY, flags);
     }
 
-    /** Posts WRITEs, of which the last is signaled or none. */
+    /** Posts WRITEs. Only the last one may be signaled. */
     private void post(int count, boolean signaled) {
         for (int wrId = 0; wrId < count; wrId++) {
             prepareWrite(wrId, signaled && wrId == count - 1 ? SendFlag.SIGNALED : 0);
@@ -313,5 +312,4 @@ final class UnansweredTest {
             assertNext(1, WcStatus.SUCCESS);
         }
     }
-
 }

@@ -67,7 +67,8 @@ final class WireRulesTest {
 
     private static byte[] hello(int qpn, int targetQpn, int psn, int targetPsn) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(Wire.VERSION, qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false, false).encode(bytes);
+        new Hello(Wire.VERSION, qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false, false)
+                .encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 

@@ -77,6 +77,7 @@ final class LinkChannel implements MessageChannel {
     private boolean flushOutstanding;
     /** Messages that are complete when the flush is. */
     private int flushed;
+
     private int received;
     /** Messages that the peer may send without another credit. */
     private int given = CREDITS;
@@ -208,8 +209,7 @@ final class LinkChannel implements MessageChannel {
     }
 
     private void prepare(int kind, int buffer, MemorySegment message, int length, boolean signaled, long now) {
-        link.prepareMessage(
-                WrId.message(kind, generation, number, buffer), message.address(), length, signaled, now);
+        link.prepareMessage(WrId.message(kind, generation, number, buffer), message.address(), length, signaled, now);
         onPrepared.accept(link);
     }
 

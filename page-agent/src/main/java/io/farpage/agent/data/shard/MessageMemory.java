@@ -58,7 +58,7 @@ public final class MessageMemory {
         return isPresent() ? enlarged(transfers) : transfers;
     }
 
-    /** What queue pairs need that carry messages beside transfers. */
+    /** What queue pairs need that carry messages beside transfers. They take WRITEs, which flush messages. */
     public static QpOptions enlarged(QpOptions queuePairs) {
         QpOptions.Sizes sizes = queuePairs.sizes();
         return queuePairs.withSizes(sizes.withQueues(sizes.maxSendWr() + LinkChannel.SENDS, RECEIVES));

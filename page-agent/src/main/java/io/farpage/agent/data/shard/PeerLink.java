@@ -308,13 +308,13 @@ public final class PeerLink {
     void prepareMessage(long wrId, long localAddress, int length, boolean signaled, long now) {
         Connection over = connection();
         over.queuePair()
-                .prepareSend(
-                        wrId, localAddress, length, over.rail().stagingLkey(), signaled ? SendFlag.SIGNALED : 0);
+                .prepareSend(wrId, localAddress, length, over.rail().stagingLkey(), signaled ? SendFlag.SIGNALED : 0);
         preparedOfMessages(signaled, now);
     }
 
     /**
      * Adds a WRITE of no bytes to the chain of this duty cycle: it completes once the peer has got all SENDs before it.
+     * A device checks no key for it (InfiniBand Architecture Specification, C9-88).
      *
      * @param now by the shard's {@link SilenceClock}
      */

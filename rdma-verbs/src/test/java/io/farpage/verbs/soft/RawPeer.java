@@ -44,8 +44,12 @@ final class RawPeer implements AutoCloseable {
     }
 
     private static byte[] hello(int version, QpEndpoint target) {
+        return hello(version, target, 0);
+    }
+
+    private static byte[] hello(int version, QpEndpoint target, int rnrRetry) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(version, QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false, false).encode(bytes);
+        new Hello(version, QPN, target.qpn(), PSN, target.psn(), 16, rnrRetry, 5, false, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 
@@ -67,8 +71,17 @@ final class RawPeer implements AutoCloseable {
         return greet(Wire.VERSION, target).verdict();
     }
 
+    /** Greets as one that waits for receives for ever. */
+    HelloReply.Verdict greetPatiently(QpEndpoint target) throws IOException {
+        return greet(hello(Wire.VERSION, target, 7)).verdict();
+    }
+
     HelloReply greet(int version, QpEndpoint target) throws IOException {
-        send(hello(version, target));
+        return greet(hello(version, target));
+    }
+
+    private HelloReply greet(byte[] hello) throws IOException {
+        send(hello);
         byte[] reply = in.readNBytes(Wire.HELLO_REPLY_SIZE);
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
         MemorySegment.copy(reply, 0, bytes, JAVA_BYTE, 0, reply.length);

@@ -49,10 +49,7 @@ final class TurnTest {
     void connect() throws IOException {
         queuePair.modifyToInit();
         queuePair.modifyToRtr(RawPeer.endpoint(queuePair.endpoint()));
-        for (int wrId = 0; wrId < RECEIVES; wrId++) {
-            queuePair.prepareRecv(wrId, pair.serverRegion.address(), LENGTH, pair.serverRegion.lkey());
-        }
-        queuePair.postRecv();
+        postReceives(RECEIVES);
         peer = new RawPeer(queuePair.endpoint().lid());
         assertEquals(HelloReply.Verdict.ACCEPTED, peer.greet(queuePair.endpoint()));
     }
@@ -64,6 +61,13 @@ final class TurnTest {
         queue.close();
         channel.close();
         pair.close();
+    }
+
+    private void postReceives(int count) {
+        for (int wrId = 0; wrId < count; wrId++) {
+            queuePair.prepareRecv(wrId, pair.serverRegion.address(), LENGTH, pair.serverRegion.lkey());
+        }
+        queuePair.postRecv();
     }
 
     private byte[] message(int flags, int length) {
@@ -188,6 +192,22 @@ final class TurnTest {
         peer.send(message(0, LENGTH));
         await(() -> !receive() && !isPolled());
         assertReply(Wire.SEND, WcStatus.RNR_RETRY_EXC_ERR);
+    }
+
+    @Test
+    void shouldNotWaitForAReceiveInAPoll() throws IOException {
+        queuePair.modifyToReset();
+        peer.close();
+        queuePair.modifyToInit();
+        queuePair.modifyToRtr(RawPeer.endpoint(queuePair.endpoint()));
+        postReceives(Turn.MESSAGES);
+        peer = new RawPeer(queuePair.endpoint().lid());
+        assertEquals(HelloReply.Verdict.ACCEPTED, peer.greetPatiently(queuePair.endpoint()));
+        pass();
+        peer.send(message(0, LENGTH));
+        await(() -> !receive() && !isPolled());
+        postReceives(1);
+        assertReply(Wire.SEND, WcStatus.SUCCESS);
     }
 
     @Test

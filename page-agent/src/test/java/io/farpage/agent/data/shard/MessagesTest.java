@@ -245,6 +245,9 @@ final class MessagesTest {
         run(200);
         assertEquals(LinkChannel.CREDITS - 2, a.channel().credits(), "nothing was sent for it");
         assertFalse(a.shard.hasDeadlines());
+        a.send(3);
+        runUntil(() -> b.received == 3 && toB.isIdle());
+        assertFalse(a.shard.hasDeadlines());
     }
 
     @Test

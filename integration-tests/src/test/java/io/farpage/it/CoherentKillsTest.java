@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,6 +46,7 @@ import tools.jackson.databind.json.JsonMapper;
  * have loaded is compared with what they have stored, and when.
  */
 @NeedsUserfaultfd
+@EnabledOnOs(architectures = "amd64", disabledReason = "StoreInstruction is machine code for x86-64")
 @Tag("processes")
 class CoherentKillsTest {
     private static final int PAGES = 192;

@@ -22,7 +22,7 @@ final class ReplyReceiver {
     private final LocalFault fault;
     private final Message in;
 
-    /** The work request whose reply is received next, while {@link #replyBytes} of it are there. */
+    /** The work request whose reply has begun to arrive; it means something while {@link #replyBytes} is not 0. */
     private long replyTo;
 
     private long replyBytes;

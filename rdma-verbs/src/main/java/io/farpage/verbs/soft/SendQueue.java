@@ -216,8 +216,8 @@ final class SendQueue {
     }
 
     /**
-     * Has the peer not reply to a work request that is about to be sent, unless it refuses it, if nothing depends on
-     * that reply: one that is not signaled completes with a later one.
+     * Marks a work request that is about to be sent, so that the peer replies only if it refuses it. READs and signaled
+     * requests stay as they are; the others complete with a later one.
      */
     void leaveUnanswered(int slot) {
         if (!isSignaled(slot) && opcodes[slot] != Wire.READ && isAnswered(slot)) {

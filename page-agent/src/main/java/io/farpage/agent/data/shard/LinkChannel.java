@@ -32,7 +32,7 @@ final class LinkChannel implements MessageChannel {
     /** Work requests that may be outstanding: messages, returns of credits, the HELLO, and a flush. */
     static final int SENDS = CREDITS + CREDIT_RECEIVES + 2;
 
-    /** One message of this number is signaled: its completion is that of those before it, too. */
+    /** The last message of each group of this size is signaled. Its completion covers the whole group. */
     static final int SIGNALED_EVERY = CREDITS / 2;
 
     /** How long messages that are not signaled may be the last ones before a flush. */

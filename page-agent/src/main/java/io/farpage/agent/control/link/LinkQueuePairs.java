@@ -21,6 +21,7 @@ import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -58,6 +59,7 @@ final class LinkQueuePairs {
     private volatile Optional<TransportKind> transportInUse = Optional.empty();
     private volatile boolean up;
     private long attempt;
+    private long connectedAt;
     private Optional<Attempt> answers = Optional.empty();
     private OptionalLong lastUsed = OptionalLong.empty();
     private Optional<String> rdmaFailure = Optional.empty();
@@ -321,11 +323,41 @@ final class LinkQueuePairs {
     }
 
     private void connect(long theirAttempt, List<Wire> wires) {
-        transportInUse = wires.stream().findFirst().map(wire -> wire.device().transport());
-        queuePairs.replaceAll(one -> one.connect(wires.get(one.shard()).theirs()));
-        mine = new Mine.Connected(attempt, theirAttempt);
-        answers = Optional.of(new Attempt(theirAttempt));
+        // Used even if it cannot be connected to: it would fail in the same way again.
         lastUsed = OptionalLong.of(theirAttempt);
+        transportInUse = wires.stream().findFirst().map(wire -> wire.device().transport());
+        queuePairs.replaceAll(one -> connect(one, wires.get(one.shard()).theirs()));
+        mine = new Mine.Connected(attempt, theirAttempt);
+        connectedAt = context.now();
+        answers = Optional.of(new Attempt(theirAttempt));
+    }
+
+    private LinkQueuePair connect(LinkQueuePair one, QpEntry theirs) {
+        try {
+            return one.connect(theirs);
+        } catch (VerbsException e) {
+            avoid(one.device(), new Pair(one.device().rail(), theirs.rail()));
+            throw e;
+        }
+    }
+
+    /**
+     * Whether the queue pairs are connected and {@link #install} may follow. The peer's must be connected, too, if they
+     * are RDMA queue pairs, which drop what arrives before; those over TCP let it wait.
+     *
+     * @param theirAnswers the attempt that the peer's queue pairs are connected to, as it has published
+     */
+    boolean isInstallable(OptionalLong theirAnswers) {
+        return isUninstalled() && (!isOver(TransportKind.RDMA) || theirAnswers.equals(OptionalLong.of(attempt)));
+    }
+
+    /** Whether the peer has not connected its queue pairs within a time since this node has. */
+    boolean isPeerLate(Duration limit) {
+        return isUninstalled() && context.now() - connectedAt > limit.toNanos();
+    }
+
+    private boolean isUninstalled() {
+        return isConnected() && installed == 0;
     }
 
     /**
@@ -479,8 +511,14 @@ final class LinkQueuePairs {
 
     private void avoid(LinkQueuePair failed) {
         // Devices that have reached each other may do so again: their link has rather failed for another reason.
-        if (!proved && failed.device().transport() == TransportKind.RDMA) {
-            failed.pair().ifPresent(pair -> failures.failed(pair, context.now()));
+        if (!proved) {
+            failed.pair().ifPresent(pair -> avoid(failed.device(), pair));
+        }
+    }
+
+    private void avoid(OpenDevice device, Pair pair) {
+        if (device.transport() == TransportKind.RDMA) {
+            failures.failed(pair, context.now());
         }
     }
 

@@ -14,10 +14,12 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.coordinator.model.TrialOffer;
 import io.farpage.verbs.LinkSecret;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -170,9 +172,25 @@ final class LinkSession {
         }
     }
 
-    /** Hands the connected queue pairs to the shards, once the endpoint is published. */
-    void install(PeerView view) {
-        queuePairs.installLink(view);
+    /**
+     * Hands connected queue pairs of the link, whose endpoint is published, to the shards, once the peer's are
+     * connected, too.
+     */
+    void installConnected(PeerView view, Optional<Endpoint> offer) {
+        OptionalLong answered = offer.flatMap(this::theirs).stream()
+                .flatMapToLong(theirs -> theirs.answers().stream())
+                .findFirst();
+        Duration limit = context.options().trialTimeout();
+        if (link().isInstallable(answered)) {
+            queuePairs.installLink(view);
+        } else if (link().isPeerLate(limit)) {
+            failed("the peer has not connected its queue pairs within " + limit);
+        }
+    }
+
+    /** The same for the trial beside it. */
+    void installTrial(PeerView view, Optional<Endpoint> offer) {
+        trial.installConnected(view, offer);
     }
 
     /** Whether the published endpoint is out of date. */
@@ -189,8 +207,8 @@ final class LinkSession {
     }
 
     /** The endpoint is published. */
-    void published(PeerView view) {
-        trial.published(view);
+    void published() {
+        trial.published();
     }
 
     /** The endpoint to publish: the link's queue pairs and the trial's. */

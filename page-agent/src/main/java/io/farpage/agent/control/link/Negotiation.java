@@ -78,6 +78,15 @@ final class Negotiation {
         } else {
             stepTrial(session, view, offer);
         }
+        installConnected(session, view, offer);
+    }
+
+    private static void installConnected(LinkSession session, PeerView view, Optional<Endpoint> offer) {
+        try {
+            session.installConnected(view, offer);
+        } catch (VerbsException | IllegalArgumentException e) {
+            session.failed(e.toString());
+        }
     }
 
     /**
@@ -122,17 +131,15 @@ final class Negotiation {
                 case WAIT -> {}
                 case OFFER -> {
                     session.offer(newAttempt(), view, self.keys().with(view.node()), offer);
-                    publish(session, view);
+                    publish(session);
                 }
                 case ANSWER -> {
                     session.answer(newAttempt(), view, self.keys().with(view.node()), offer.orElseThrow());
-                    publish(session, view);
-                    session.install(view);
+                    publish(session);
                 }
                 case CONNECT -> {
                     session.connectOffered(offer.orElseThrow());
-                    publish(session, view);
-                    session.install(view);
+                    publish(session);
                 }
                 case DISCONNECT -> session.disconnect("the peer started the link anew");
             }
@@ -151,8 +158,9 @@ final class Negotiation {
         try {
             session.stepTrial(view, offer, newAttempt(), mayStart);
             if (session.isUnpublished()) {
-                publish(session, view);
+                publish(session);
             }
+            session.installTrial(view, offer);
         } catch (VerbsException | IllegalArgumentException e) {
             session.failTrial(e.toString());
         }
@@ -162,7 +170,7 @@ final class Negotiation {
         return random.nextLong();
     }
 
-    private void publish(LinkSession session, PeerView view) throws CoordinatorException {
+    private void publish(LinkSession session) throws CoordinatorException {
         EndpointRequest endpoint = session.toPublish(self.incarnation());
         Optional<Epoch> epoch = self.coordinator().allegiance().status().seen().map(Seen::epoch);
         if (reducedIn.isPresent() && reducedIn.equals(epoch)) {
@@ -180,7 +188,7 @@ final class Negotiation {
                 reducedIn = epoch;
             }
         }
-        session.published(view);
+        session.published();
     }
 
     private static boolean isMalformed(CoordinatorRefusedException refused) {

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The pairs of RDMA devices over which a link to one peer could not be verified lately. The link avoids them while
- * there are others. Used by the links' thread.
+ * The pairs of RDMA devices over which a link to one peer could not be connected or verified lately. The link avoids
+ * them while there are others. Used by the links' thread.
  */
 final class RailFailures {
     private final Duration memory;

@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.TrialOffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +35,6 @@ final class RdmaTrial {
     private long stateSince;
     private int switchedShards;
     private boolean unpublished;
-    private boolean awaitsInstallation;
 
     /** The state of the trial's queue pairs. */
     private enum State {
@@ -75,11 +75,17 @@ final class RdmaTrial {
         unpublished = true;
     }
 
-    /** The endpoint is published: new queue pairs of the trial may be verified. */
-    void published(PeerView view) {
+    /** The endpoint is published. */
+    void published() {
         unpublished = false;
-        if (awaitsInstallation) {
-            awaitsInstallation = false;
+    }
+
+    /** Hands connected queue pairs to the shards, which verify the peer, once the peer's are connected, too. */
+    void installConnected(PeerView view, Optional<Endpoint> offer) {
+        OptionalLong answered = offer.flatMap(Endpoint::trial).map(this::theirs).stream()
+                .flatMapToLong(theirs -> theirs.answers().stream())
+                .findFirst();
+        if (state == State.PROVING && !unpublished && trial().isInstallable(answered)) {
             queuePairs.installTrial(view);
         }
     }
@@ -125,7 +131,6 @@ final class RdmaTrial {
                             devices(view),
                             theirs.orElseThrow().attempt().value(),
                             theirs.get().entries());
-            awaitsInstallation = true;
             unpublished = true;
         } else if (isWanted(view)) {
             log.info("link to {}: trying rdma beside tcp", peer);
@@ -190,7 +195,6 @@ final class RdmaTrial {
                             devices(view),
                             theirs.orElseThrow().attempt().value(),
                             theirs.get().entries());
-            awaitsInstallation = true;
             unpublished = true;
         }
     }
@@ -280,7 +284,6 @@ final class RdmaTrial {
 
     private void end(String reason) {
         state = State.NONE;
-        awaitsInstallation = false;
         queuePairs.remove(trial(), reason);
     }
 

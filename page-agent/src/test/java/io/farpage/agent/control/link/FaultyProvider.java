@@ -42,6 +42,7 @@ final class FaultyProvider implements VerbsProvider {
     private static final int NOBODY_LISTENS = 1;
     private static final int EIO = 5;
     private static final int ENOMEM = 12;
+    private static final int ETIMEDOUT = 110;
 
     private final Map<Integer, String> networks;
     private final List<Port> ports;
@@ -58,6 +59,8 @@ final class FaultyProvider implements VerbsProvider {
     volatile boolean exportsFail;
     /** Whether queue pairs cannot be created. */
     volatile boolean createsFail;
+    /** Whether queue pairs cannot be connected, as where no route to the peer's address is known. */
+    volatile boolean connectsFail;
     /** How many attempts to create a completion queue are still refused. */
     final AtomicInteger queueRefusals = new AtomicInteger();
     /** How many attempts to destroy a completion queue are still refused. */
@@ -152,6 +155,9 @@ final class FaultyProvider implements VerbsProvider {
                     if (method.getName().equals("postSend") && postFails) {
                         postFails = false;
                         throw new VerbsException("post_send on " + queuePair + ": EIO", EIO);
+                    }
+                    if (method.getName().equals("modifyToRtr") && connectsFail) {
+                        throw new VerbsException("modify_qp on " + queuePair + ": ETIMEDOUT", ETIMEDOUT);
                     }
                     if (method.getName().equals("modifyToRtr")
                             && (blocked || !reaches(port, (QpEndpoint) arguments[0]))) {

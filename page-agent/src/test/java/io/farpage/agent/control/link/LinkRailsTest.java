@@ -2,6 +2,7 @@ package io.farpage.agent.control.link;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.link.FaultyProvider.Port;
@@ -13,6 +14,7 @@ import io.farpage.coordinator.model.TransportKind;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.Gid;
 import io.farpage.verbs.LinkLayer;
+import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -75,22 +77,26 @@ final class LinkRailsTest {
 
     private void offer(LinkNode from, LinkNode to) {
         from.offer(nextAttempt++, to);
-        from.session.published(to.view());
+        from.session.published();
     }
 
     private void connect(LinkNode from, LinkNode to, Endpoint offer) {
         assertEquals(Step.CONNECT, from.session.next(Optional.of(offer), false));
         from.session.connectOffered(offer);
-        from.session.published(to.view());
-        from.session.install(to.view());
+        from.session.published();
+        install(from, to);
+        install(to, from);
+    }
+
+    private static void install(LinkNode from, LinkNode to) {
+        from.session.installConnected(to.view(), Optional.of(to.published(from)));
     }
 
     /** The whole handshake: a offers, b answers, a connects. */
     private void link(LinkNode a, LinkNode b) {
         offer(a, b);
         b.answer(nextAttempt++, a);
-        b.session.published(a.view());
-        b.session.install(a.view());
+        b.session.published();
         connect(a, b, b.published(a));
     }
 
@@ -121,8 +127,9 @@ final class LinkRailsTest {
     private void stepTrial(LinkNode from, LinkNode to) {
         from.session.stepTrial(to.view(), Optional.of(to.published(from)), nextAttempt++, true);
         if (from.session.isUnpublished()) {
-            from.session.published(to.view());
+            from.session.published();
         }
+        from.session.installTrial(to.view(), Optional.of(to.published(from)));
     }
 
     @Test
@@ -172,6 +179,7 @@ final class LinkRailsTest {
                 avoided(a.published(b).trial().orElseThrow().entries()));
         stepTrial(b, a);
         stepTrial(a, b);
+        stepTrial(b, a);
         runUntil(
                 "proofs",
                 a,
@@ -183,6 +191,28 @@ final class LinkRailsTest {
         awaitLink(a, b, "rdma");
         assertEquals(List.of("fake1"), devices(a));
         assertEquals(List.of("fake0"), devices(b));
+    }
+
+    @Test
+    void shouldTryTheNextPairWhenOneCannotBeConnected() {
+        LinkNode a = node("a", "b", 1, DATA0, DATA1);
+        LinkNode b = node("b", "a", 1, DATA0);
+        offer(b, a);
+        FaultyProvider rdma = Objects.requireNonNull(providers.get("a"));
+        rdma.connectsFail = true;
+        VerbsException failure = assertThrows(VerbsException.class, () -> a.answer(nextAttempt++, b));
+        a.session.failed(failure.toString());
+        runUntil("the end", a, b, () -> a.session.isIdle());
+        rdma.connectsFail = false;
+        Optional<Endpoint> same = Optional.of(b.published(a));
+        assertEquals(Step.OFFER, a.session.next(same, false), "the same offer would fail in the same way");
+        now += a.options.rdmaPause().toNanos();
+        offer(a, b);
+        assertEquals(List.of(List.of(0), List.of()), avoided(a.published(b).entries()));
+        connect(b, a, a.published(b));
+        connect(a, b, b.published(a));
+        awaitLink(a, b, "rdma");
+        assertEquals(List.of("fake1"), devices(a));
     }
 
     /** Verification over a pair that does not reach fails on both sides, and the next link is over TCP. */
@@ -230,8 +260,7 @@ final class LinkRailsTest {
         offer(a, b);
         assertEquals(List.of(List.of(0), List.of(0)), avoided(a.published(b).entries()));
         b.answer(nextAttempt++, a);
-        b.session.published(a.view());
-        b.session.install(a.view());
+        b.session.published();
         connect(a, b, b.published(a));
         awaitLink(a, b, "rdma");
         assertEquals(List.of("fake1"), devices(b));

@@ -83,19 +83,23 @@ final class LinkSessionTest {
 
     private void offer(LinkNode from, LinkNode to) {
         from.offer(nextAttempt++, to);
-        from.session.published(to.view());
+        from.session.published();
     }
 
     private void answer(LinkNode from, LinkNode to) {
         from.answer(nextAttempt++, to);
-        from.session.published(to.view());
-        from.session.install(to.view());
+        from.session.published();
     }
 
     private void connect(LinkNode from, LinkNode to) {
         from.session.connectOffered(to.published(from));
-        from.session.published(to.view());
-        from.session.install(to.view());
+        from.session.published();
+        install(from, to);
+        install(to, from);
+    }
+
+    private static void install(LinkNode from, LinkNode to) {
+        from.session.installConnected(to.view(), Optional.of(to.published(from)));
     }
 
     /** The whole handshake: a offers, b answers, a connects. */
@@ -148,6 +152,44 @@ final class LinkSessionTest {
         runUntil("links", () -> a.state().equals("up rdma") && b.state().equals("up rdma"));
         assertEquals(Step.WAIT, a.session.next(Optional.of(b.published(a)), true));
         assertEquals(1, rdmaQueuePairsOfEach(), "the queue pair over tcp that was offered is destroyed");
+    }
+
+    @Test
+    void shouldReadNothingOverRdmaBeforeThePeerHasConnected() {
+        offer(a, b);
+        answer(b, a);
+        install(b, a);
+        assertEquals("down", b.session.status().queuePairs().getFirst().state(), "the shard has no queue pair");
+        connect(a, b);
+        runUntil("links", () -> a.state().equals("up rdma") && b.state().equals("up rdma"));
+    }
+
+    @Test
+    void shouldReadOverTcpBeforeThePeerHasConnected() {
+        rdma.createsFail = true;
+        offer(a, b);
+        answer(b, a);
+        install(b, a);
+        b.step();
+        assertEquals("verifying", b.session.status().queuePairs().getFirst().state());
+        connect(a, b);
+        runUntil("links", () -> a.state().equals("up tcp") && b.state().equals("up tcp"));
+    }
+
+    @Test
+    void shouldFailTheLinkWhenThePeerDoesNotConnectInTime() {
+        offer(a, b);
+        answer(b, a);
+        pass(b.options.trialTimeout());
+        install(b, a);
+        assertEquals("connecting rdma", b.state());
+        pass(Duration.ofNanos(1));
+        install(b, a);
+        runUntil("the end", () -> b.session.isIdle());
+        assertEquals("the peer has not connected its queue pairs within PT30S", b.session.lastFailure());
+        assertFalse(b.session.mayStart(now));
+        pass(b.options.firstBackoff());
+        assertTrue(b.session.mayStart(now));
     }
 
     private int rdmaQueuePairsOfEach() {
@@ -344,8 +386,8 @@ final class LinkSessionTest {
         pass(b.options.rdmaPause());
         connect(a, b);
         b.session.connectOffered(ofBoth);
-        b.session.published(a.view());
-        b.session.install(a.view());
+        b.session.published();
+        install(b, a);
         runUntil("links", () -> a.state().equals("up tcp") && b.state().equals("up tcp"));
     }
 
@@ -466,8 +508,9 @@ final class LinkSessionTest {
     private void stepTrial(LinkNode from, LinkNode to) {
         from.session.stepTrial(to.view(), Optional.of(to.published(from)), nextAttempt++, true);
         if (from.session.isUnpublished()) {
-            from.session.published(to.view());
+            from.session.published();
         }
+        from.session.installTrial(to.view(), Optional.of(to.published(from)));
     }
 
     private void prove() {
@@ -475,6 +518,7 @@ final class LinkSessionTest {
         stepTrial(a, b);
         stepTrial(b, a);
         stepTrial(a, b);
+        stepTrial(b, a);
     }
 
     private static Optional<TrialOffer> trial(LinkNode of, LinkNode toward) {

@@ -238,7 +238,7 @@ final class MessagesTest {
         runUntil(() -> toA.isIdle() && toB.isIdle());
         a.send(1);
         a.send(2);
-        runUntil(() -> b.received == 2);
+        stepUntil(() -> b.received == 2);
         assertFalse(toB.isIdle(), "their completion is not known");
         assertTrue(a.shard.hasDeadlines());
         runUntil(toB::isIdle);
@@ -670,9 +670,13 @@ final class MessagesTest {
     private void run(int cycles) {
         for (int cycle = 0; cycle < cycles; cycle++) {
             now += TimeUnit.MICROSECONDS.toNanos(100);
-            a.step();
-            b.step();
+            step();
         }
+    }
+
+    private void step() {
+        a.step();
+        b.step();
     }
 
     /** Advances the clock with a duty cycle after each step. */
@@ -686,11 +690,20 @@ final class MessagesTest {
     }
 
     private void runUntil(BooleanSupplier holds) {
+        cycleUntil(holds, () -> run(1));
+    }
+
+    /** The clock stands meanwhile. */
+    private void stepUntil(BooleanSupplier holds) {
+        cycleUntil(holds, this::step);
+    }
+
+    private static void cycleUntil(BooleanSupplier holds, Runnable cycle) {
         Deadlines.await("the shards", Deadlines.SHORT)
                 .pollInterval(Duration.ofMillis(1))
                 .until(() -> {
-                    for (int cycle = 0; cycle < 100 && !holds.getAsBoolean(); cycle++) {
-                        run(1);
+                    for (int done = 0; done < 100 && !holds.getAsBoolean(); done++) {
+                        cycle.run();
                     }
                     return holds.getAsBoolean();
                 });

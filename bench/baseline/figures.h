@@ -9,6 +9,7 @@
 
 struct figures {
     const char *name;
+    const char *transport; /* tcp if it is NULL */
     const char *pattern;
     const char *placement;
     const char *backing;
@@ -25,9 +26,9 @@ struct figures {
 
 static inline void print_figures(const struct figures *f) {
     const struct latency_histogram *h = f->latencies;
-    printf("{\"name\":\"%s\",\"transport\":\"tcp\",\"pageSize\":%" PRIu64 ",\"depth\":%" PRIu64
+    printf("{\"name\":\"%s\",\"transport\":\"%s\",\"pageSize\":%" PRIu64 ",\"depth\":%" PRIu64
            ",\"pattern\":\"%s\",\"placement\":\"%s\",\"backing\":\"%s\"",
-            f->name, f->page_size, f->depth, f->pattern, f->placement, f->backing);
+            f->name, f->transport == NULL ? "tcp" : f->transport, f->page_size, f->depth, f->pattern, f->placement, f->backing);
     printf(",\"count\":%" PRIu64 ",\"mismatches\":%" PRIu64 ",\"p50Ns\":%" PRIu64 ",\"p90Ns\":%" PRIu64
            ",\"p99Ns\":%" PRIu64 ",\"p999Ns\":%" PRIu64 ",\"maxNs\":%" PRIu64 ",\"elapsedNs\":%" PRIu64
            ",\"preemptions\":%" PRIu64 ",\"waitedNs\":%" PRIu64 ",\"pagesPerSecond\":%.1f",

@@ -36,6 +36,9 @@ public sealed interface BaselineProgram {
     /** Sends messages over TCP and gets answers. */
     String MESSAGES = "messages_baseline";
 
+    /** Sends messages over a reliable connection of an RDMA device and gets answers. */
+    String MESSAGES_VERBS = "messages_verbs_baseline";
+
     /** What the programs are made of beside a source named as the program is. */
     List<String> HEADERS = List.of(
             "figures.h",
@@ -77,11 +80,18 @@ public sealed interface BaselineProgram {
         try {
             Path source = unpack(name, directory).resolve(name + ".c");
             Path program = directory.resolve(name);
-            compiler.get().compile(source, program, COMPILER_TIMEOUT);
+            List<String> libraries = usesVerbs(name) ? List.of("m", "ibverbs") : List.of("m");
+            compiler.get().compile(source, program, libraries, COMPILER_TIMEOUT);
             return new Built(program, compiler.get().program());
         } catch (IOException failed) {
-            return new Unavailable(name + " does not build: " + failed.getMessage());
+            return new Unavailable(
+                    name + " does not build" + (usesVerbs(name) ? ", which takes libibverbs-dev" : "") + ": "
+                            + failed.getMessage());
         }
+    }
+
+    private static boolean usesVerbs(String name) {
+        return name.equals(MESSAGES_VERBS);
     }
 
     /** Puts a program's sources into a directory, made if need be, and returns it. */

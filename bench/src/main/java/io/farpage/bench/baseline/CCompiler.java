@@ -25,10 +25,12 @@ public record CCompiler(Path program) {
                 .map(CCompiler::new);
     }
 
-    /** Compiles one file for this very machine; throws with what the compiler said if it fails or takes too long. */
-    public void compile(Path source, Path program, Duration timeout) throws IOException, InterruptedException {
+    /** Compiles one file for this very machine, with libraries such as {@code m}; throws with what the compiler said if it fails or takes too long. */
+    public void compile(Path source, Path program, List<String> libraries, Duration timeout)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(this.program.toString(), "-O3", "-march=native", "-std=gnu11"));
-        command.addAll(List.of("-pthread", "-o", program.toString(), source.toString(), "-lm"));
+        command.addAll(List.of("-pthread", "-o", program.toString(), source.toString()));
+        libraries.forEach(library -> command.add("-l" + library));
         Path said = Files.createTempFile("farpage-cc", ".log");
         try {
             Process process = new ProcessBuilder(command)

@@ -1,25 +1,41 @@
 package io.farpage.bench.baseline;
 
+import io.farpage.bench.command.RdmaPort;
 import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The C program that sends 64 bytes to another process over TCP and gets 4160 bytes back, one message after the other.
- * Two processes for each round, which end with it. Used by one thread.
+ * The C program that sends 64 bytes to another process and gets 4160 bytes back, one message after the other. Two
+ * processes for each round, which end with it. Used by one thread.
  *
  * @param program as built
  * @param askerCpu where the process runs that asks
  * @param answererCpu where the other one runs
  * @param priority real-time priority of both, where it is permitted; 0: none
+ * @param port RDMA device of both, with index 0 of its GIDs if none is given; over TCP, if empty
  */
-public record MessageBaseline(Path program, BaselineSettings.Mode mode, int askerCpu, int answererCpu, int priority) {
+public record MessageBaseline(
+        Path program,
+        BaselineSettings.Mode mode,
+        int askerCpu,
+        int answererCpu,
+        int priority,
+        Optional<RdmaPort> port) {
+    /** Builds the program in a directory. */
+    public static BaselineProgram build(Path directory, Optional<RdmaPort> port) throws InterruptedException {
+        return BaselineProgram.build(
+                port.isPresent() ? BaselineProgram.MESSAGES_VERBS : BaselineProgram.MESSAGES, directory);
+    }
+
     /**
      * Runs a round.
      *
@@ -42,13 +58,16 @@ public record MessageBaseline(Path program, BaselineSettings.Mode mode, int aske
 
     private BaselineProcess.Measured run(int count, Duration timeout, Path said)
             throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(List.of(
-                        program.toString(),
-                        mode.name().toLowerCase(Locale.ROOT),
-                        Integer.toString(count),
-                        Integer.toString(askerCpu),
-                        Integer.toString(answererCpu),
-                        Integer.toString(priority)))
+        List<String> command = new ArrayList<>(List.of(
+                program.toString(),
+                mode.name().toLowerCase(Locale.ROOT),
+                Integer.toString(count),
+                Integer.toString(askerCpu),
+                Integer.toString(answererCpu),
+                Integer.toString(priority)));
+        port.ifPresent(rdma -> command.addAll(List.of(
+                rdma.device(), Integer.toString(rdma.gidIndex().orElse(0)))));
+        Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile())
                 .start();

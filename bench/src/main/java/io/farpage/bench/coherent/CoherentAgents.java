@@ -6,6 +6,7 @@ import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.command.MeasuringCommand;
+import io.farpage.bench.command.RdmaPort;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -72,7 +73,12 @@ final class CoherentAgents implements AutoCloseable {
     }
 
     private AgentProcess start(MeasuringCommand.Running running, String name, int agent) {
-        AgentFlags flags = new AgentFlags(running.coordinator().url(), "tcp", plan.idle(), plan.homeBytes(), Map.of());
+        AgentFlags flags = new AgentFlags(
+                running.coordinator().url(),
+                plan.rdma().isPresent() ? "rdma" : "tcp",
+                plan.idle(),
+                plan.homeBytes(),
+                plan.rdma().map(RdmaPort::settings).orElse(Map.of()));
         boolean isHome = agent >= CoherentPlan.NODES;
         Map<String, String> settings =
                 isHome ? flags.home(plan.responderCpu(agent)) : flags.node(plan.shardCpu(agent), CoherentPlan.STAGING);

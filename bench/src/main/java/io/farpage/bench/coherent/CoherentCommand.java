@@ -48,7 +48,8 @@ public final class CoherentCommand extends MeasuringCommand<CoherentPlan> {
                 plan.idle().baseline(),
                 plan.faultingCpu(),
                 plan.answererCpu(),
-                plan.idle() == Idle.BLOCK ? 1 : 0);
+                plan.idle() == Idle.BLOCK ? 1 : 0,
+                plan.rdma());
         running.progress().label("starting agents");
         try (CoherentAgents agents = new CoherentAgents(plan, running)) {
             running.progress().label("filling pages");
@@ -106,7 +107,7 @@ public final class CoherentCommand extends MeasuringCommand<CoherentPlan> {
                     new RunSettings(
                             name + "-" + plan.idle().label(),
                             "fault",
-                            "soft",
+                            plan.rdma().isPresent() ? "verbs" : "soft",
                             CoherentPlan.PAGE_BYTES,
                             depth,
                             name.startsWith("sum") ? "sequential" : "random",
@@ -123,8 +124,7 @@ public final class CoherentCommand extends MeasuringCommand<CoherentPlan> {
     }
 
     private static Path build(CoherentPlan plan) throws InterruptedException {
-        return switch (BaselineProgram.build(
-                BaselineProgram.MESSAGES, plan.run().report().resolve("baseline"))) {
+        return switch (MessageBaseline.build(plan.run().report().resolve("baseline"), plan.rdma())) {
             case BaselineProgram.Built(Path program, Path _) -> program;
             case BaselineProgram.Unavailable(String reason) ->
                 throw new CommandException("what faults are compared with is a C program: " + reason);

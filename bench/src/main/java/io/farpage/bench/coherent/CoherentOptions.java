@@ -1,5 +1,6 @@
 package io.farpage.bench.coherent;
 
+import io.farpage.bench.command.RdmaOptions;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.guest.command.TimeSpan;
 import java.time.Duration;
@@ -35,6 +36,9 @@ final class CoherentOptions {
             description = "How long rounds are taken that do not count, for the JIT compiler; one at least (default:"
                     + " ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
+
+    @Mixin
+    RdmaOptions rdma = new RdmaOptions();
 
     @Mixin
     RunOptions run = new RunOptions();

@@ -5,11 +5,13 @@ import static io.farpage.bench.command.Plan.require;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.RdmaPort;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What to measure, checked.
@@ -61,9 +63,10 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
                 o.replicas >= 1 && o.replicas <= MOST_REPLICAS,
                 "--replicas " + o.replicas + ": must be 1 or " + MOST_REPLICAS);
         require(o.warmup.toSeconds() <= LONGEST_SECONDS, "--warmup " + o.warmup.toSeconds() + "s: must be at most 1h");
+        Optional<RdmaPort> rdma = o.rdma.port(o.run.transport());
         require(
-                o.run.transport() != RunOptions.Transport.RDMA,
-                "--transport rdma: faults are compared with messages of a C program over TCP; use --transport tcp");
+                o.run.transport() != RunOptions.Transport.RDMA || rdma.isPresent(),
+                "--transport rdma: a C program exchanges messages over the same device; add --device NAME");
         require(!o.run.noBaseline(), "--no-baseline: faults are compared with messages of a C program; leave it out");
         require(!o.apart || allowedCpus.size() > 1, "--apart needs two CPUs, and has 1; leave it out");
         List<Idle> idle = o.run.idle(List.of(Idle.BLOCK), allowedCpus.size(), new ArrayList<>());
@@ -76,6 +79,11 @@ record CoherentPlan(CoherentOptions given, Idle idle, List<Integer> cpus, int ro
                                 + " use --idle block")
                         .formatted(idle.getFirst().label(), needed, plan.agents(), allowedCpus.size()));
         return plan;
+    }
+
+    /** The device of all agents; empty if they are linked over TCP. */
+    Optional<RdmaPort> rdma() {
+        return given.rdma.port(given.run.transport());
     }
 
     private int agents() {

@@ -1,6 +1,7 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.command.RdmaOptions;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.report.Bounds;
@@ -95,15 +96,8 @@ final class FetchOptions {
                     + " (default: ${DEFAULT-VALUE}); after filling, all pages are checked in full")
     Verification verify = Verification.FULL;
 
-    @Option(names = "--device", paramLabel = "NAME", description = "RDMA device of both agents; needs --transport rdma")
-    @Nullable
-    String device;
-
-    @Option(
-            names = "--gid-index",
-            description = "Index of the GID that the device uses; needs --device (default: the agents choose)")
-    @Nullable
-    Integer gidIndex;
+    @Mixin
+    RdmaOptions rdma = new RdmaOptions();
 
     @Option(
             names = "--encryption",

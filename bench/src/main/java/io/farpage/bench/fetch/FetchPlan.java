@@ -5,6 +5,7 @@ import static io.farpage.bench.command.Plan.require;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.RdmaPort;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
@@ -14,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 /**
  * What to measure, checked.
@@ -66,22 +66,12 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
         require(
                 o.duration.compareTo(Duration.ofHours(24)) <= 0 && o.warmup.compareTo(Duration.ofHours(1)) <= 0,
                 "--duration must be at most 24h, --warmup at most 1h");
-        checkDevice(o);
+        var _ = o.rdma.port(o.run.transport());
         require(
                 o.encryption == Encryption.OFF || o.run.transport() == Transport.TCP,
                 "--encryption on: RDMA does not encrypt; add --transport tcp");
         List<String> skipped = new ArrayList<>();
         return new FetchPlan(o, scenarios(o, allowedCpus, skipped), skipped, baseline(o), rounds);
-    }
-
-    private static void checkDevice(FetchOptions o) {
-        Integer index = o.gidIndex;
-        require(index == null || o.device != null, "--gid-index " + index + ": is of a device; add --device NAME");
-        require(index == null || index >= 0, "--gid-index " + index + ": must be 0 or more");
-        require(
-                o.device == null || o.run.transport() == Transport.RDMA,
-                "--device " + o.device + ": is for --transport rdma, and the transport is "
-                        + o.run.transport().label());
     }
 
     private static BaselineKind baseline(FetchOptions o) {
@@ -99,7 +89,7 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
             chosen = BaselineKind.NONE;
         }
         require(
-                chosen != BaselineKind.PERFTEST || o.device != null,
+                chosen != BaselineKind.PERFTEST || o.rdma.port(o.run.transport()).isPresent(),
                 "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose"
                         + " --baseline c");
         return chosen;
@@ -187,9 +177,7 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
 
     /** The device, if it is not left to the agents. */
     Optional<RdmaPort> rdma() {
-        Integer index = given.gidIndex;
-        return Optional.ofNullable(given.device)
-                .map(device -> new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
+        return given.rdma.port(given.run.transport());
     }
 
     int pageSize() {

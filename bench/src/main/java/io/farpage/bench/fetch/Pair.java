@@ -94,10 +94,7 @@ final class Pair implements AutoCloseable {
     private static Map<String, String> more(FetchPlan plan, Scenario scenario) {
         int depth = Math.max(scenario.depth(), NodeSettings.FILL_WINDOW);
         Map<String, String> more = new LinkedHashMap<>();
-        plan.rdma().ifPresent(port -> {
-            more.put("rdma.device", port.device());
-            port.gidIndex().ifPresent(index -> more.put("rdma.gid_index", Integer.toString(index)));
-        });
+        plan.rdma().ifPresent(port -> more.putAll(port.settings()));
         more.put("link.encryption", scenario.encryption().setting());
         more.put("link.max", Integer.toString(LINKS));
         more.put("rdma.max_send_wr", Integer.toString(depth + 1));

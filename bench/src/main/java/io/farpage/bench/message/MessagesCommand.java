@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
@@ -80,7 +81,7 @@ public final class MessagesCommand implements Callable<Integer> {
         requireRange("--count", count, 10, MAX_COUNT);
         Path directory = Files.createTempDirectory("farpage-messages");
         try {
-            return switch (BaselineProgram.build(BaselineProgram.MESSAGES, directory)) {
+            return switch (MessageBaseline.build(directory, Optional.empty())) {
                 case BaselineProgram.Unavailable(String reason) -> throw new CommandException(reason);
                 case BaselineProgram.Built(Path program, Path _) -> run(program);
             };
@@ -109,7 +110,8 @@ public final class MessagesCommand implements Callable<Integer> {
                 idle.equals("spin") ? BaselineSettings.Mode.SPIN : BaselineSettings.Mode.BLOCK,
                 asker,
                 answerer,
-                0);
+                0,
+                Optional.empty());
         List<Round> all = new ArrayList<>();
         for (int round = 0; round < rounds; round++) {
             Histogram base = baseline.run(count, timeout()).round().latencies();

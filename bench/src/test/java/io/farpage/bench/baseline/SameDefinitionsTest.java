@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.Iterator;
 import java.util.Optional;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,7 +64,7 @@ final class SameDefinitionsTest {
         Path source = directory.resolve("print_definitions.c");
         Files.copy(Path.of("src/test/c/print_definitions.c"), source, StandardCopyOption.REPLACE_EXISTING);
         Path program = directory.resolve("print_definitions");
-        compiler.orElseThrow().compile(source, program, TIMEOUT);
+        compiler.orElseThrow().compile(source, program, List.of("m"), TIMEOUT);
         Path output = directory.resolve("printed");
         Process process = new ProcessBuilder(program.toString(), seed, Long.toString(pages), Double.toString(exponent))
                 .redirectOutput(output.toFile())

@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.bench.command.RdmaPort;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -27,7 +30,9 @@ final class CoherentPlanTest {
         "--replicas=3, --replicas 3: must be 1 or 2",
         "--rounds=0, --rounds 0",
         "--warmup=2h, --warmup 7200s: must be at most 1h",
-        "--transport=rdma, --transport rdma: faults are compared with messages of a C program over TCP",
+        "--transport=rdma, --transport rdma: a C program exchanges messages over the same device; add --device NAME",
+        "--device=rxe0, '--device rxe0: is for --transport rdma, and the transport is auto'",
+        "--gid-index=1, --gid-index 1: is of a device; add --device NAME",
         "--no-baseline, --no-baseline: faults are compared",
         "'--idle=block,spin', --idle: one way to wait is measured at a time",
         "--idle=spin, '--idle spin needs 13 CPUs, two for each of 6 agents and one for the faults, and has 12'",
@@ -36,6 +41,14 @@ final class CoherentPlanTest {
     void shouldRefuseAnOptionAndNameItsValue(String option, String message) {
         IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> plan(12, option));
         assertTrue(String.valueOf(refused.getMessage()).startsWith(message), refused.getMessage());
+    }
+
+    @Test
+    void shouldTakeTheDeviceOfAllAgents() {
+        CoherentPlan plan = plan(2, "--transport=rdma", "--device=rxe0", "--gid-index=1");
+        RdmaPort port = plan.rdma().orElseThrow();
+        assertEquals(Map.of("rdma.device", "rxe0", "rdma.gid_index", "1"), port.settings());
+        assertEquals(Optional.empty(), plan(2).rdma());
     }
 
     @Test

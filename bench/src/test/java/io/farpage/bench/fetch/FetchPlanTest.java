@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.bench.command.RdmaPort;
 import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;

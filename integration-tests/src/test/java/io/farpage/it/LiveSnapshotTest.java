@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -155,11 +156,20 @@ class LiveSnapshotTest {
 
     /** Freezes the guest's pages, while it stands still. */
     private void snapshot(String space, String name) {
-        cluster.agent("a")
+        post(space, "snapshot", name);
+    }
+
+    /** Protects the guest's pages, while it runs. */
+    private JsonNode prepare(String space, String name) {
+        return post(space, "snapshot/preparation", name).json();
+    }
+
+    private Answer post(String space, String what, String name) {
+        return cluster.agent("a")
                 .rest()
                 .send(
                         "POST",
-                        "/api/v1/spaces/" + space + "/guest/snapshot",
+                        "/api/v1/spaces/" + space + "/guest/" + what,
                         "application/json",
                         "{\"name\": \"%s\"}".formatted(name).getBytes(StandardCharsets.UTF_8))
                 .expect(200);
@@ -207,6 +217,8 @@ class LiveSnapshotTest {
         awaitMade(space);
         guest.use(2 * PAGES, random, true);
         checkClone(space + "-1", first);
+        assertTrue(prepare(space, space + "-2").get("protectedBytes").asLong() > 0);
+        guest.use(PAGES, random, true);
         List<byte[]> second = guest.now();
         snapshot(space, space + "-2");
         guest.use(PAGES, random, false);

@@ -5,6 +5,7 @@ import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
 import io.farpage.agent.control.guest.SnapshotName;
+import io.farpage.agent.control.guest.SnapshotPreparation;
 import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.agent.control.link.LinkStatus;
@@ -81,6 +82,13 @@ public final class AgentClient implements AutoCloseable {
     public GuestStatus unpark(String space) throws InterruptedException {
         UnparkRequest request = new UnparkRequest(OptionalLong.empty());
         return read(post(GuestOperations.UNPARK.at(space).path(), request), GuestStatus.class);
+    }
+
+    /** Has pages of the guest of a space write-protected for a snapshot that follows. */
+    public SnapshotPreparation prepareSnapshot(String space, String name) throws InterruptedException {
+        return read(
+                post(GuestOperations.PREPARE_SNAPSHOT.at(space).path(), new SnapshotName(name)),
+                SnapshotPreparation.class);
     }
 
     /** Has the pages of the guest of a space frozen for a snapshot. */

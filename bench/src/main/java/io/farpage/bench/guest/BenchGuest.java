@@ -4,6 +4,7 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
+import io.farpage.agent.control.guest.SnapshotPreparation;
 import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.guest.command.CommandException;
@@ -135,6 +136,11 @@ public final class BenchGuest implements AutoCloseable {
             Thread.sleep(LOOK_MILLIS);
         }
         return Duration.ofNanos(System.nanoTime() - began);
+    }
+
+    /** Has the agent protect its pages for a snapshot, while this thread may store. */
+    public SnapshotPreparation prepareSnapshot(String name) throws InterruptedException {
+        return agents.client().prepareSnapshot(space, name);
     }
 
     /** Has the agent freeze its pages, while this thread stores nothing. Returns when it may store again. */

@@ -20,6 +20,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
@@ -46,6 +47,9 @@ public final class SnapshotCommand implements Callable<Integer> {
     private static final int MAX_ROUNDS = 7;
     private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
     private static final long SNAPSHOT_NANOS = MILLISECONDS.toNanos(120_000);
+    /** How long a VMM takes to be paused after a preparation. */
+    private static final long PAUSED_AFTER_NANOS = MILLISECONDS.toNanos(20);
+
     /** Stores between two looks at how far the snapshot is. */
     private static final int STORES = 100;
 
@@ -64,17 +68,30 @@ public final class SnapshotCommand implements Callable<Integer> {
             description = "Rounds, 1 to 7, after one that is not counted (default: ${DEFAULT-VALUE})")
     private int rounds;
 
+    @Option(
+            names = "--unprepared",
+            description = "Freeze the memory without protecting it before, while the guest runs")
+    private boolean unprepared;
+
     private final MemorySegment word = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
 
     /**
      * One round.
      *
+     * @param prepareMillis in which pages were protected while the guest ran
+     * @param between stores to protected pages until the VMM was paused
      * @param freezeMillis for which a VMM has to be paused
      * @param saved MiB/s at which the pages reached the home
      * @param first nanoseconds of a store to a page that was frozen
      * @param later nanoseconds of a store to a page that was saved
      */
-    private record Round(double freezeMillis, double saved, Histogram first, Histogram later) {}
+    private record Round(
+            double prepareMillis,
+            Histogram between,
+            double freezeMillis,
+            double saved,
+            Histogram first,
+            Histogram later) {}
 
     @Override
     public Integer call() throws InterruptedException {
@@ -112,11 +129,19 @@ public final class SnapshotCommand implements Callable<Integer> {
 
     private Round round(BenchGuest guest, int number) throws InterruptedException {
         guest.write(number);
-        SnapshotStatus status = guest.snapshot("bench-snapshot-of-" + number);
-        long began = System.nanoTime();
-        double frozen = status.frozenBytes();
+        String name = "bench-snapshot-of-" + number;
         SplittableRandom random = new SplittableRandom(number);
         boolean[] stored = new boolean[guest.pages()];
+        long prepareMicros = unprepared ? 0 : guest.prepareSnapshot(name).micros();
+        Histogram between = new Histogram(3);
+        long pausedAt = System.nanoTime() + (unprepared ? 0 : PAUSED_AFTER_NANOS);
+        while (System.nanoTime() - pausedAt < 0) {
+            store(guest, random, stored, between, 1);
+        }
+        SnapshotStatus status = guest.snapshot(name);
+        long began = System.nanoTime();
+        double frozen = status.frozenBytes();
+        Arrays.fill(stored, false);
         Histogram first = new Histogram(3);
         while (!status.hasEnded()) {
             if (System.nanoTime() - began > SNAPSHOT_NANOS) {
@@ -132,7 +157,8 @@ public final class SnapshotCommand implements Callable<Integer> {
         double seconds = (status.millis() - status.freezeMicros() / 1e3) / 1e3;
         Histogram later = new Histogram(3);
         store(guest, random, stored, later, (int) Math.max(STORES, first.getTotalCount()));
-        return new Round(status.freezeMicros() / 1e3, frozen / MIB / seconds, first, later);
+        return new Round(
+                prepareMicros / 1e3, between, status.freezeMicros() / 1e3, frozen / MIB / seconds, first, later);
     }
 
     /** Stores to pages that were not stored to since the snapshot. */
@@ -155,6 +181,12 @@ public final class SnapshotCommand implements Callable<Integer> {
                 memory / MIB,
                 measured.size(),
                 idle.label());
+        if (!unprepared) {
+            print("prepared within", "ms", "%.2f", measured, Round::prepareMillis);
+            print("stores until paused", "", "%.0f", measured, round -> (double) round.between().getTotalCount());
+            print("store, prepared p50", "us", "%.1f", measured, round -> micros(round.between(), 50));
+            print("store, prepared p99", "us", "%.1f", measured, round -> micros(round.between(), 99));
+        }
         print("frozen within", "ms", "%.2f", measured, Round::freezeMillis);
         print("saved at", "MiB/s", "%.0f", measured, Round::saved);
         print("store, frozen p50", "us", "%.1f", measured, round -> micros(round.first(), 50));
@@ -179,7 +211,7 @@ public final class SnapshotCommand implements Callable<Integer> {
         double median = (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
         System.out.printf(
                 Locale.ROOT,
-                "%-18s " + format + " (" + format + " to " + format + ") %s%n",
+                "%-19s " + format + " (" + format + " to " + format + ") %s%n",
                 name,
                 median,
                 sorted[0],

@@ -43,6 +43,10 @@ public final class GuestApi {
                         ctx -> guests.park(space(ctx), Requests.body(ctx, GuestOperations.PARK, MAX_BODY))),
                 route(GuestOperations.UNPARK, this::unpark),
                 route(
+                        GuestOperations.PREPARE_SNAPSHOT,
+                        ctx -> guests.prepareSnapshot(
+                                space(ctx), Requests.body(ctx, GuestOperations.PREPARE_SNAPSHOT, MAX_BODY))),
+                route(
                         GuestOperations.SNAPSHOT,
                         ctx -> guests.snapshot(space(ctx), Requests.body(ctx, GuestOperations.SNAPSHOT, MAX_BODY))),
                 route(GuestOperations.SNAPSHOT_STATUS, ctx -> guests.snapshot(space(ctx))));

@@ -15,6 +15,7 @@ import io.farpage.agent.control.guest.NewSpace;
 import io.farpage.agent.control.guest.ParkRequest;
 import io.farpage.agent.control.guest.ParkResult;
 import io.farpage.agent.control.guest.SnapshotName;
+import io.farpage.agent.control.guest.SnapshotPreparation;
 import io.farpage.agent.control.guest.SnapshotStatus;
 import io.farpage.agent.control.guest.UnparkRequest;
 import io.farpage.coordinator.model.Space;
@@ -60,6 +61,11 @@ public final class GuestOperations {
     public static final Operation<UnparkRequest, GuestStatus> UNPARK = post(GUEST + "/unpark", OPERATOR, "guest.unpark")
             .json(UnparkRequest.class, GuestStatus.class)
             .summary("Bring the pages back that were resident when a guest was parked");
+
+    public static final Operation<SnapshotName, SnapshotPreparation> PREPARE_SNAPSHOT = post(
+                    GUEST + "/snapshot/preparation", OPERATOR, "guest.snapshot.prepare")
+            .json(SnapshotName.class, SnapshotPreparation.class)
+            .summary("Write-protect the memory of a guest while it runs, so that the pause for its snapshot is shorter");
 
     public static final Operation<SnapshotName, SnapshotStatus> SNAPSHOT = post(
                     GUEST + "/snapshot", OPERATOR, "guest.snapshot")

@@ -6,6 +6,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.evict.FreezeStatus;
 import io.farpage.agent.data.pager.evict.FreezeStatus.State;
 import io.farpage.agent.data.pager.page.PresenceMap;
+import io.farpage.agent.data.pager.home.SpaceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Incarnation;
@@ -78,6 +79,43 @@ final class GuestSnapshot {
 
     SnapshotStatus status() {
         return status;
+    }
+
+    /**
+     * Protects pages while the VMM runs, and answers when that is done.
+     *
+     * @param map of the guest's space
+     * @throws GuestException if the pages cannot be protected
+     */
+    static SnapshotPreparation prepare(SpaceMap map, PagerFreezing pagers, LongSupplier clock) throws GuestException {
+        long beganAt = clock.getAsLong();
+        Optional<String> obstacle;
+        try {
+            obstacle = pagers.prepare();
+            while (obstacle.isEmpty() && pagers.status().state() == State.PREPARING) {
+                if (clock.getAsLong() - beganAt > FREEZE_DEADLINE.toNanos()) {
+                    obstacle = Optional.of("evictions that were under way have not ended within %d s"
+                            .formatted(FREEZE_DEADLINE.toSeconds()));
+                }
+                LockSupport.parkNanos(FREEZE_PAUSE_NANOS);
+            }
+        } catch (TimeoutException e) {
+            obstacle = Optional.of(SILENT);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            obstacle = Optional.of("this agent is ending");
+        }
+        FreezeStatus done = pagers.status();
+        if (obstacle.isEmpty() && done.state() != State.PREPARED) {
+            obstacle = Optional.of("another snapshot of it is being made, or its guest has ended");
+        }
+        if (obstacle.isPresent()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' is not prepared for a snapshot: %s".formatted(map.name(), obstacle.get()));
+        }
+        return new SnapshotPreparation(
+                (long) done.pages() * map.pageSize(), TimeUnit.NANOSECONDS.toMicros(clock.getAsLong() - beganAt));
     }
 
     /**

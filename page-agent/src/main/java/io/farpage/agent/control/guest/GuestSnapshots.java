@@ -33,16 +33,7 @@ final class GuestSnapshots {
      * @throws GuestException if that is not possible
      */
     SnapshotStatus make(Guest guest, String name) throws CoordinatorException, GuestException {
-        if (guest.use().space().isCoherent()) {
-            throw new GuestException(
-                    Obstacle.CONFLICT,
-                    "space '%s' is coherent, and no snapshot is made of it while other members may write to it"
-                            .formatted(guest.space()));
-        }
-        if (spaces.find(name).isPresent()) {
-            throw new GuestException(
-                    Obstacle.CONFLICT, "there is a space named '%s'; give the snapshot another name".formatted(name));
-        }
+        check(guest, name);
         GuestSnapshot next = new GuestSnapshot(guest.use(), pagers(guest), presence, name, clock);
         GuestSnapshot begun = latest.compute(
                 guest.spaceId(),
@@ -54,6 +45,30 @@ final class GuestSnapshots {
                             .formatted(begun.status().name(), guest.space()));
         }
         return next.freeze();
+    }
+
+    /**
+     * Write-protects pages of a guest while its VMM runs, for a snapshot that follows within some seconds: its pause is
+     * shorter.
+     *
+     * @throws GuestException if that is not possible, or if the snapshot would not be
+     */
+    SnapshotPreparation prepare(Guest guest, String name) throws CoordinatorException, GuestException {
+        check(guest, name);
+        return GuestSnapshot.prepare(guest.use().map(), pagers(guest), clock);
+    }
+
+    private void check(Guest guest, String name) throws CoordinatorException, GuestException {
+        if (guest.use().space().isCoherent()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' is coherent, and no snapshot is made of it while other members may write to it"
+                            .formatted(guest.space()));
+        }
+        if (spaces.find(name).isPresent()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT, "there is a space named '%s'; give the snapshot another name".formatted(name));
+        }
     }
 
     private static PagerFreezing pagers(Guest guest) throws GuestException {

@@ -334,6 +334,12 @@ public final class Guests implements AutoCloseable, SampledGuests {
         require(name).unpark();
     }
 
+    /** As {@link GuestSnapshots#prepare}. */
+    public SnapshotPreparation prepareSnapshot(String name, SnapshotName of)
+            throws CoordinatorException, GuestException {
+        return snapshots.prepare(require(name), of.name());
+    }
+
     /** As {@link GuestSnapshots#make}. */
     public SnapshotStatus snapshot(String name, SnapshotName of) throws CoordinatorException, GuestException {
         return snapshots.make(require(name), of.name());

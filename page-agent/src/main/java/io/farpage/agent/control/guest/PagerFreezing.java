@@ -28,13 +28,27 @@ final class PagerFreezing {
     }
 
     /**
+     * Begins to protect pages while the guest runs, for a snapshot that follows soon.
+     *
+     * @return why that is not possible; then nothing is protected
+     */
+    Optional<String> prepare() throws TimeoutException, InterruptedException {
+        return begin(one -> one.host().prepareFreeze(one.pager()));
+    }
+
+    /**
      * Begins. The VMM is paused until all pagers have frozen their pages.
      *
      * @return why that is not possible; then nothing is frozen
      */
     Optional<String> begin() throws TimeoutException, InterruptedException {
+        return begin(one -> one.host().freeze(one.pager()));
+    }
+
+    private Optional<String> begin(Function<SlicePager, CompletableFuture<Optional<String>>> how)
+            throws TimeoutException, InterruptedException {
         Optional<String> obstacle = Optional.empty();
-        for (Optional<String> each : each(one -> one.host().freeze(one.pager()))) {
+        for (Optional<String> each : each(how)) {
             obstacle = obstacle.or(() -> each);
         }
         if (obstacle.isPresent()) {

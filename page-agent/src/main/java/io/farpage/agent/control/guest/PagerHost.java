@@ -214,6 +214,11 @@ final class PagerHost {
         shard.submit(new ShardCommand.Run(() -> pager.reinstate(firstPages)));
     }
 
+    /** As {@link Pager#prepareFreeze}. */
+    CompletableFuture<Optional<String>> prepareFreeze(Pager pager) {
+        return ask(pager, Optional.of("its guest has ended"), () -> Optional.ofNullable(pager.prepareFreeze()));
+    }
+
     /** As {@link Pager#freeze}. */
     CompletableFuture<Optional<String>> freeze(Pager pager) {
         return ask(pager, Optional.of("its guest has ended"), () -> Optional.ofNullable(pager.freeze()));

@@ -36,6 +36,9 @@ final class LiveSnapshots {
     /** Makes a snapshot of a guest, or tries to, and has a guest of a clone run. */
     void make(Guest guest) throws Exception {
         Deque<String> names = made.computeIfAbsent(guest.space(), _ -> new ArrayDeque<>());
+        if (engine.oneIn(2)) {
+            prepare(guest);
+        }
         if (names.size() == MOST || !pause(guest)) {
             guest.be(Activity.USUAL);
             return;
@@ -56,6 +59,13 @@ final class LiveSnapshots {
                 live(moment, name);
             }
         }
+    }
+
+    /** The guest runs on. A snapshot follows, or none. */
+    private void prepare(Guest guest) {
+        String answer = scenario.operator()
+                .post(guest.host(), guest.space(), "snapshot/preparation", "\"name\":\"" + guest.space() + "-p\"");
+        engine.trail().count(answer.startsWith("200") ? "snapshot prepared" : "snapshot not prepared");
     }
 
     /** The threads stand still, and so does the guest. */

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * before is copied first. Clean pages are at their homes as they are. Nothing else is written home from the moment on
  * until {@link #end}, so dirty pages stay in the guest's memory meanwhile, above its limit.
  *
+ * <p>{@link #prepare} protects dirty pages before, while the guest runs. At the moment those are left to be protected
+ * that it has written to since, so that the pause is shorter.
+ *
  * <p>What the homes get is what they would get anyway, later or earlier: a snapshot that fails has changed nothing.
  * It fails if a page of the moment is lost, such as one that the guest gives up before it was copied, or whose WRITE
  * failed after the guest has written to it.
@@ -36,8 +39,16 @@ public final class Freeze {
     /** Why nothing of a guest can be frozen whose memory is private, or cannot be protected. */
     public static final String NOT_EVICTABLE = "its memory cannot be evicted";
 
+    private static final String UNDER_WAY = "another snapshot of it is being made";
+
     /** Pages that one duty cycle protects: some milliseconds in which the shard serves no other guest. */
     private static final int MAX_PROTECTED = 32_768;
+
+    /** The same while the guest runs, which may wait for the next cycle. */
+    private static final int MAX_PREPARED = 4096;
+
+    /** How long after a preparation the moment may come. */
+    private static final long PREPARED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     /** Pages that one duty cycle writes, while threads may wait for the next. */
     private static final int MAX_WRITES = 2 * PagerOptions.MAX_WRITE_RUN;
@@ -62,6 +73,8 @@ public final class Freeze {
 
     private State state = State.OFF;
     private boolean isProtecting;
+    /** Whether the snapshot that is prepared was given up. */
+    private boolean isGivenUp;
     private int cursor;
     private long inspection;
     private int writing;
@@ -114,13 +127,44 @@ public final class Freeze {
 
     /** Whether it can continue without a completion. */
     public boolean isBusy() {
-        return state == State.FREEZING
+        return state == State.PREPARING
+                || state == State.FREEZING
                 || (state == State.SAVING && (!isBlocked || frozen.wanted().size() > 0));
     }
 
     /** Whether it has to look again in a moment: at a deadline. */
     public boolean waitsForTime() {
-        return state == State.FREEZING || state == State.SAVING;
+        return isPreparing() || state == State.FREEZING || state == State.SAVING;
+    }
+
+    private boolean isPreparing() {
+        return state == State.PREPARING || state == State.PREPARED;
+    }
+
+    /** Whether a preparation is to end: it was given up, or no moment has followed it for long. */
+    public boolean isPreparedInVain() {
+        return isPreparing() && (isGivenUp || clock.getAsLong() - progressAt > PREPARED_NANOS);
+    }
+
+    /**
+     * Protects dirty pages while the guest runs, for a moment that follows within some seconds.
+     *
+     * @return why that is not possible; null if it has begun
+     */
+    public @Nullable String prepare() {
+        String obstacle = state == State.OFF ? obstacle() : UNDER_WAY;
+        if (obstacle != null) {
+            return obstacle;
+        }
+        pageOut.abandon();
+        frozen.prepare();
+        isGivenUp = false;
+        cursor = 0;
+        pages = 0;
+        progressAt = clock.getAsLong();
+        state = State.PREPARING;
+        publish();
+        return null;
     }
 
     /**
@@ -154,14 +198,15 @@ public final class Freeze {
         if (isSealed) {
             return "its pages are encrypted";
         }
-        if (state != State.OFF) {
-            return "another snapshot of it is being made";
+        if (state != State.OFF && !isPreparing()) {
+            return UNDER_WAY;
         }
         return homes.isAnyLost() || table.count(PageTable.LOST) > 0 ? "pages of it are lost" : null;
     }
 
     /** The snapshot is not made, unless it is being handed over. */
     public void fail(String why) {
+        isGivenUp |= isPreparing();
         if (state != State.HANDING_OVER) {
             frozen.fail(why);
         }
@@ -169,6 +214,9 @@ public final class Freeze {
 
     /** Runs a duty cycle. Returns the amount of work. */
     public int doWork() {
+        if (state == State.PREPARING) {
+            return prepareSome();
+        }
         if (state != State.FREEZING && state != State.SAVING && state != State.SAVED) {
             return 0;
         }
@@ -209,6 +257,46 @@ public final class Freeze {
         frozen.end();
         state = State.FAILED;
         status = new FreezeStatus(state, pages, 0, why);
+    }
+
+    private int prepareSome() {
+        if (!pageOut.isIdle() || writing > 0) {
+            return 0;
+        }
+        int until = cursor + Math.min(MAX_PREPARED, table.pages() - cursor);
+        while (cursor < until) {
+            cursor = table.nextUnsaved(cursor, until);
+            cursor += cursor < until ? prepare(cursor, until) : 0;
+        }
+        if (cursor == table.pages()) {
+            state = State.PREPARED;
+            progressAt = clock.getAsLong();
+        }
+        publish();
+        return 1;
+    }
+
+    /** Protects pages from the first on, if it can. Returns how many are done with, one at least. */
+    private int prepare(int first, int until) {
+        int count = isWhole(first) ? memory.protection().protect(first, whole(first, until)) : 0;
+        for (int page = first; page < first + count; page++) {
+            frozen.prepared().add(page);
+        }
+        pages += count;
+        return Math.max(1, count);
+    }
+
+    private boolean isWhole(int page) {
+        return table.state(page) == PageTable.DIRTY && !table.isPartlyRemoved(page);
+    }
+
+    /** How many dirty pages lie one after the other, the first of which is dirty. */
+    private int whole(int first, int until) {
+        int count = 1;
+        while (first + count < until && isWhole(first + count)) {
+            count++;
+        }
+        return count;
     }
 
     private int freeze() {
@@ -258,11 +346,9 @@ public final class Freeze {
             frozen.fail("the guest has just given up a part of page " + first + "; try again");
             return 1;
         }
-        int most = 1;
-        while (first + most < until && table.state(first + most) == PageTable.DIRTY) {
-            most++;
-        }
-        int count = memory.protection().protect(first, most);
+        int most = whole(first, until);
+        int count = preparedRun(first, most);
+        count = count > 0 ? count : memory.protection().protect(first, unpreparedRun(first, most));
         if (count == 0 && (layout.addressOf(first) == GuestLayout.NONE || !residency.isEvictable())) {
             frozen.fail("page " + first + " cannot be write-protected");
         }
@@ -271,6 +357,21 @@ public final class Freeze {
         }
         pages += count;
         return count;
+    }
+
+    /** How many pages from the first on are protected already. */
+    private int preparedRun(int first, int most) {
+        int count = 0;
+        while (count < most && frozen.prepared().contains(first + count)) {
+            count++;
+        }
+        return count;
+    }
+
+    /** How many pages from the first on are not. */
+    private int unpreparedRun(int first, int most) {
+        int next = frozen.prepared().next(first);
+        return next < 0 ? most : Math.min(most, next - first);
     }
 
     private int save() {

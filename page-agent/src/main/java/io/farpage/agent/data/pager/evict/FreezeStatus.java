@@ -16,6 +16,10 @@ public record FreezeStatus(State state, int pages, int left, String failure) {
     public enum State {
         /** No snapshot is being made. */
         OFF,
+        /** Pages are being write-protected, and the guest runs. */
+        PREPARING,
+        /** Pages are write-protected, apart from those that the guest has written to since. */
+        PREPARED,
         /** Pages are being write-protected; the guest must not run yet. */
         FREEZING,
         /** The pages of the moment are being written home. */

@@ -303,6 +303,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
         while (run < reach && mayBeWritten(page + run)) {
             run++;
         }
+        frozen.writable(page, run);
         // Before the guest may write to them: a process that adopts the table must not take a page for clean that is
         // not.
         int first = table.state(page);
@@ -358,7 +359,7 @@ public final class FaultHandler implements KernelMessages.Receiver {
      */
     private void present(int page) {
         counters.repeated().add(1);
-        if (frozen.holds(page) && !memory.isInFile(page)) {
+        if (frozen.isActive() && !memory.isInFile(page)) {
             frozen.change(page, 1, "was removed by the VMM");
         }
         if (installer.zero(page, 1) == 0) {

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.data.pager.PageStates;
 import io.farpage.agent.data.pager.evict.FreezeStatus.State;
 import io.farpage.agent.data.pager.page.PageTable;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
@@ -158,6 +159,91 @@ final class FreezeTest {
         assertEquals(FreezeStatus.OFF, freeze.status());
         assertFalse(freeze.isOn());
         assertFalse(guest.frozen.isActive());
+    }
+
+    @Test
+    void shouldProtectPagesBeforeTheMoment() {
+        guest.dirty(2, 3, 20);
+        guest.prepare();
+        assertEquals(List.of("protect 2*2", "protect 20"), guest.kernel.calls);
+        assertEquals(3, freeze.status().pages());
+        assertFalse(guest.frozen.holds(2), "the guest may write to it");
+        guest.begin();
+        assertEquals(List.of("protect 2*2", "protect 20"), guest.kernel.calls, "nothing is left to be protected");
+        assertTrue(IntStream.of(2, 3, 20).allMatch(guest.frozen::holds));
+        assertEquals(State.SAVED, guest.work());
+        assertEquals(WRITTEN, guest.home(3));
+    }
+
+    @Test
+    void shouldProtectWhatWasWrittenToSinceThePreparation() {
+        guest.dirty(2, 3, 4, 5);
+        guest.prepare();
+        guest.frozen.writable(4, 1);
+        guest.dirty(20);
+        guest.kernel.calls.clear();
+        guest.begin();
+        assertEquals(List.of("protect 4", "protect 20"), guest.kernel.calls);
+        assertTrue(IntStream.of(2, 3, 4, 5, 20).allMatch(guest.frozen::holds));
+    }
+
+    @Test
+    void shouldProtectAllAgainWhenTheVmmForksAfterThePreparation() {
+        guest.dirty(2, 3);
+        guest.prepare();
+        guest.frozen.fail("the VMM has forked");
+        assertNull(guest.frozen.failure(), "no snapshot has begun");
+        guest.kernel.calls.clear();
+        guest.begin();
+        assertEquals(List.of("protect 2*2"), guest.kernel.calls);
+    }
+
+    @Test
+    void shouldFreezeNoPageThatWasGivenUpAfterThePreparation() {
+        guest.dirty(2, 3);
+        guest.prepare();
+        guest.frozen.change(2, 1, "was given up by the guest");
+        PageStates.set(table, 2, PageTable.ZERO);
+        guest.begin();
+        assertNull(guest.frozen.failure());
+        assertFalse(guest.frozen.holds(2));
+        assertTrue(guest.frozen.holds(3));
+    }
+
+    @Test
+    void shouldLeaveAPageOfWhichAPartWasGivenUpToTheMoment() {
+        guest.dirty(2, 3);
+        table.removePart(3, 1);
+        guest.prepare();
+        assertEquals(List.of("protect 2"), guest.kernel.calls);
+    }
+
+    @Test
+    void shouldEndAPreparationThatNoMomentFollows() {
+        guest.dirty(2);
+        guest.prepare();
+        guest.pass(Duration.ofSeconds(10));
+        assertFalse(freeze.isPreparedInVain());
+        guest.pass(Duration.ofNanos(1));
+        assertTrue(freeze.isPreparedInVain());
+    }
+
+    @Test
+    void shouldEndAPreparationThatIsGivenUp() {
+        guest.prepare();
+        freeze.fail("this agent is ending");
+        assertTrue(freeze.isPreparedInVain());
+        freeze.end();
+        guest.prepare();
+        assertFalse(freeze.isPreparedInVain(), "another one");
+    }
+
+    @Test
+    void shouldPrepareOnlyWhenNoSnapshotIsMade() {
+        guest.prepare();
+        assertEquals("another snapshot of it is being made", freeze.prepare());
+        guest.begin();
+        assertEquals("another snapshot of it is being made", freeze.prepare());
     }
 
     @Test

@@ -92,6 +92,15 @@ final class FrozenGuest implements AutoCloseable {
         return freeze.status().state();
     }
 
+    /** Protects pages before the moment. */
+    void prepare() {
+        assertNull(freeze.prepare());
+        for (int i = 0; i < CYCLES && state() == State.PREPARING; i++) {
+            freeze.doWork();
+        }
+        assertEquals(State.PREPARED, state(), freeze.status()::toString);
+    }
+
     /** Begins, and works until pages are being written home. */
     void begin() {
         assertNull(freeze.begin());

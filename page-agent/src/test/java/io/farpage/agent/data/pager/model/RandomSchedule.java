@@ -137,6 +137,7 @@ final class RandomSchedule implements Schedule {
     }
 
     private void addSnapshots(World world, List<Step> possible) {
+        addRarely(4, Step.of(Kind.PREPARE), world, possible);
         addRarely(4, Step.of(Kind.FREEZE), world, possible);
         addRarely(4, Step.of(Kind.HAND_OVER), world, possible);
         addRarely(8, Step.of(Kind.THAW, 1), world, possible);

@@ -82,6 +82,7 @@ final class Rules {
             case SPLIT -> first > 0 && first < setup.pages();
             case RECLAIM -> first < setup.pages() && kernel.isMapped(first) && !setup.has(Feature.LARGE_PAGES);
             // The shard executes these between duty cycles.
+            case PREPARE -> !inCycle && world.snapshot.canPrepare();
             case FREEZE -> !inCycle && world.snapshot.canBegin();
             case HAND_OVER -> !inCycle && world.snapshot.canHandOver();
             case THAW -> !inCycle && world.snapshot.canThaw(first == 1);

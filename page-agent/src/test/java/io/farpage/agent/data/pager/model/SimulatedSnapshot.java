@@ -41,7 +41,7 @@ final class SimulatedSnapshot {
         return world.agent.pager().frozen().state();
     }
 
-    /** Whether a snapshot is being made, or has failed and was not ended: dirty pages stay resident. */
+    /** Whether a snapshot is being prepared or made, or has failed and was not ended: dirty pages stay resident. */
     boolean isOn() {
         return state() != State.OFF;
     }
@@ -51,8 +51,21 @@ final class SimulatedSnapshot {
         return state() == State.FREEZING;
     }
 
-    boolean canBegin() {
+    private boolean isPrepared() {
+        return state() == State.PREPARING || state() == State.PREPARED;
+    }
+
+    boolean canPrepare() {
         return world.setup.has(Feature.SNAPSHOT) && world.agent.ended() == null && !isOn();
+    }
+
+    /** The guest runs on. Whether that is possible is of no matter. */
+    void prepare() {
+        world.agent.pager().prepareFreeze();
+    }
+
+    boolean canBegin() {
+        return canPrepare() || (world.agent.ended() == null && isPrepared());
     }
 
     void begin() {
@@ -148,7 +161,9 @@ final class SimulatedSnapshot {
             thaw(false);
         } else if (canThaw(true)) {
             thaw(true);
-        } else if (state() == State.FAILED || (sealed != null && !world.setup.has(Feature.CLONE))) {
+        } else if (state() == State.FAILED
+                || isPrepared()
+                || (sealed != null && !world.setup.has(Feature.CLONE))) {
             thaw(false);
         }
     }

@@ -115,6 +115,8 @@ record Step(Kind kind, int first, int second) {
         GIVE_BACK('R'),
         /** The coordinator refuses that, and the agent writes there again. */
         REINSTATE('Q'),
+        /** A snapshot is prepared: pages are protected while the guest runs. */
+        PREPARE('M'),
         /** A snapshot begins: the VMM is paused until its pages are frozen. */
         FREEZE('F'),
         /** All pages of the snapshot are at the homes: nothing is written there from now on. */

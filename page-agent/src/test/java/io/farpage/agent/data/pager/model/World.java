@@ -219,6 +219,7 @@ final class World {
             case SPLIT -> kernel().split(first);
             case PROBE -> agent.probe();
             case LOSE -> loseHome(first);
+            case PREPARE -> snapshot.prepare();
             case FREEZE -> snapshot.begin();
             case HAND_OVER -> snapshot.handOver();
             case THAW -> snapshot.thaw(first == 1);

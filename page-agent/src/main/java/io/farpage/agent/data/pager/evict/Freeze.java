@@ -182,7 +182,7 @@ public final class Freeze {
         frozen.begin();
         isProtecting = true;
         cursor = 0;
-        pages = 0;
+        pages = frozen.resident().size();
         version = homes.version();
         progressAt = clock.getAsLong();
         waitingSince = progressAt;
@@ -315,9 +315,12 @@ public final class Freeze {
     private int protect() {
         int until = cursor + Math.min(MAX_PROTECTED, table.pages() - cursor);
         while (cursor < until && frozen.failure() == null) {
-            cursor = table.nextUnsaved(cursor, until);
-            int taken = cursor < until ? take(cursor, until) : 0;
-            if (cursor < until && taken == 0) {
+            cursor = Math.min(until, frozen.resident().nextAbsent(cursor));
+            int next = frozen.resident().next(cursor);
+            int end = next < 0 ? until : Math.min(until, next);
+            cursor = table.nextUnsaved(cursor, end);
+            int taken = cursor < end ? take(cursor, end) : 0;
+            if (cursor < end && taken == 0) {
                 return 0;
             }
             cursor += taken;
@@ -346,9 +349,7 @@ public final class Freeze {
             frozen.fail("the guest has just given up a part of page " + first + "; try again");
             return 1;
         }
-        int most = whole(first, until);
-        int count = preparedRun(first, most);
-        count = count > 0 ? count : memory.protection().protect(first, unpreparedRun(first, most));
+        int count = memory.protection().protect(first, whole(first, until));
         if (count == 0 && (layout.addressOf(first) == GuestLayout.NONE || !residency.isEvictable())) {
             frozen.fail("page " + first + " cannot be write-protected");
         }
@@ -357,21 +358,6 @@ public final class Freeze {
         }
         pages += count;
         return count;
-    }
-
-    /** How many pages from the first on are protected already. */
-    private int preparedRun(int first, int most) {
-        int count = 0;
-        while (count < most && frozen.prepared().contains(first + count)) {
-            count++;
-        }
-        return count;
-    }
-
-    /** How many pages from the first on are not. */
-    private int unpreparedRun(int first, int most) {
-        int next = frozen.prepared().next(first);
-        return next < 0 ? most : Math.min(most, next - first);
     }
 
     private int save() {

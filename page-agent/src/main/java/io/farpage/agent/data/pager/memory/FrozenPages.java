@@ -38,7 +38,8 @@ public final class FrozenPages {
             prepare();
         }
         hasBegun = true;
-        resident = new PageSet(pages);
+        resident = prepared;
+        prepared = NONE;
         zeros = new PageSet(pages);
         wanted = new PageSet(pages);
     }
@@ -65,7 +66,7 @@ public final class FrozenPages {
 
     /** The guest may write to pages from now on that it could not write to. */
     public void writable(int first, int count) {
-        for (int page = isActive ? prepared.next(first) : -1;
+        for (int page = isActive && !hasBegun ? prepared.next(first) : -1;
                 page >= 0 && page < first + count;
                 page = prepared.next(page + 1)) {
             prepared.remove(page);

@@ -72,6 +72,16 @@ public final class PageSet {
         return -1;
     }
 
+    /** The first page from one on that is not in the set; the number of all pages if there is none. */
+    public int nextAbsent(int from) {
+        int at = from;
+        while (at < pages && contains(at)) {
+            long rest = ~bits[at / BLOCK][word(at)] >>> at;
+            at += rest == 0 ? Long.SIZE - at % Long.SIZE : Long.numberOfTrailingZeros(rest);
+        }
+        return Math.min(at, pages);
+    }
+
     private static int next(long[] words, int from) {
         int word = from / Long.SIZE;
         long rest = words[word] & -1L << from;

@@ -84,9 +84,8 @@ public sealed interface BaselineProgram {
             compiler.get().compile(source, program, libraries, COMPILER_TIMEOUT);
             return new Built(program, compiler.get().program());
         } catch (IOException failed) {
-            return new Unavailable(
-                    name + " does not build" + (usesVerbs(name) ? ", which takes libibverbs-dev" : "") + ": "
-                            + failed.getMessage());
+            return new Unavailable(name + " does not build" + (usesVerbs(name) ? ", which takes libibverbs-dev" : "")
+                    + ": " + failed.getMessage());
         }
     }
 

@@ -65,8 +65,8 @@ public record MessageBaseline(
                 Integer.toString(askerCpu),
                 Integer.toString(answererCpu),
                 Integer.toString(priority)));
-        port.ifPresent(rdma -> command.addAll(List.of(
-                rdma.device(), Integer.toString(rdma.gidIndex().orElse(0)))));
+        port.ifPresent(rdma -> command.addAll(
+                List.of(rdma.device(), Integer.toString(rdma.gidIndex().orElse(0)))));
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile())

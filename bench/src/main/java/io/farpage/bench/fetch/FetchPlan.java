@@ -89,7 +89,8 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
             chosen = BaselineKind.NONE;
         }
         require(
-                chosen != BaselineKind.PERFTEST || o.rdma.port(o.run.transport()).isPresent(),
+                chosen != BaselineKind.PERFTEST
+                        || o.rdma.port(o.run.transport()).isPresent(),
                 "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose"
                         + " --baseline c");
         return chosen;

@@ -183,7 +183,8 @@ public final class SnapshotCommand implements Callable<Integer> {
                 idle.label());
         if (!unprepared) {
             print("prepared within", "ms", "%.2f", measured, Round::prepareMillis);
-            print("stores until paused", "", "%.0f", measured, round -> (double) round.between().getTotalCount());
+            print("stores until paused", "", "%.0f", measured, round ->
+                    (double) round.between().getTotalCount());
             print("store, prepared p50", "us", "%.1f", measured, round -> micros(round.between(), 50));
             print("store, prepared p99", "us", "%.1f", measured, round -> micros(round.between(), 99));
         }

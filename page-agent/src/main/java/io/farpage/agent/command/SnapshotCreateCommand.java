@@ -113,7 +113,7 @@ final class SnapshotCreateCommand implements Callable<Integer> {
         return state == null ? 0 : keep(state);
     }
 
-    /** So that the pause is shorter. What refuses it refuses the snapshot, too, and an earlier agent does not know it. */
+    /** Shortens the pause. What refuses this refuses the snapshot, too; an earlier agent does not know it. */
     private void prepare() throws InterruptedException {
         AgentTarget.Caller caller = target.caller();
         AgentTarget.Caller quiet =

@@ -65,7 +65,8 @@ public final class GuestOperations {
     public static final Operation<SnapshotName, SnapshotPreparation> PREPARE_SNAPSHOT = post(
                     GUEST + "/snapshot/preparation", OPERATOR, "guest.snapshot.prepare")
             .json(SnapshotName.class, SnapshotPreparation.class)
-            .summary("Write-protect the memory of a guest while it runs, so that the pause for its snapshot is shorter");
+            .summary(
+                    "Write-protect the memory of a guest while it runs, so that the pause for its snapshot is shorter");
 
     public static final Operation<SnapshotName, SnapshotStatus> SNAPSHOT = post(
                     GUEST + "/snapshot", OPERATOR, "guest.snapshot")

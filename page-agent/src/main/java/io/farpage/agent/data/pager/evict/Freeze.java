@@ -75,6 +75,7 @@ public final class Freeze {
     private boolean isProtecting;
     /** Whether the snapshot that is prepared was given up. */
     private boolean isGivenUp;
+
     private int cursor;
     private long inspection;
     private int writing;
@@ -290,7 +291,7 @@ public final class Freeze {
         return table.state(page) == PageTable.DIRTY && !table.isPartlyRemoved(page);
     }
 
-    /** How many dirty pages lie one after the other, the first of which is dirty. */
+    /** How many dirty pages lie one after the other from a dirty one on. */
     private int whole(int first, int until) {
         int count = 1;
         while (first + count < until && isWhole(first + count)) {

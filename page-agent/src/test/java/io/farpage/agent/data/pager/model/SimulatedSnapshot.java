@@ -161,9 +161,7 @@ final class SimulatedSnapshot {
             thaw(false);
         } else if (canThaw(true)) {
             thaw(true);
-        } else if (state() == State.FAILED
-                || isPrepared()
-                || (sealed != null && !world.setup.has(Feature.CLONE))) {
+        } else if (state() == State.FAILED || isPrepared() || (sealed != null && !world.setup.has(Feature.CLONE))) {
             thaw(false);
         }
     }

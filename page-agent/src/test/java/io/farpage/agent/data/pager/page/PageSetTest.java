@@ -43,6 +43,7 @@ class PageSetTest {
             assertEquals(expected.get(page), set.contains(page));
             assertEquals(expected.nextSetBit(page), set.next(page));
             assertEquals(expected.nextSetBit(0), set.next(0));
+            assertEquals(Math.min(pages, expected.nextClearBit(page)), set.nextAbsent(page));
         }
         for (int page = set.next(0), next = expected.nextSetBit(0); page >= 0 || next >= 0; ) {
             assertEquals(next, page);

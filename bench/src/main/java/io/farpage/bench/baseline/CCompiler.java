@@ -25,7 +25,11 @@ public record CCompiler(Path program) {
                 .map(CCompiler::new);
     }
 
-    /** Compiles one file for this very machine, with libraries such as {@code m}; throws with what the compiler said if it fails or takes too long. */
+    /**
+     * Compiles one file for this very machine; throws with what the compiler said if it fails or takes too long.
+     *
+     * @param libraries to link with, such as {@code m}
+     */
     public void compile(Path source, Path program, List<String> libraries, Duration timeout)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(this.program.toString(), "-O3", "-march=native", "-std=gnu11"));

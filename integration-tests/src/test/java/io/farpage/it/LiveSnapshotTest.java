@@ -13,11 +13,13 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -204,6 +206,31 @@ class LiveSnapshotTest {
         Running again = begin(onB, name, clone.expected());
         again.checkAll();
         again.end();
+    }
+
+    @Test
+    void shouldPauseTheVmmOnlyWhileItsMemoryIsFrozen() throws Exception {
+        makeSpace("vm", false, 1);
+        SplittableRandom random = new SplittableRandom(23);
+        Running guest = begin(onA, "vm", zeros());
+        guest.use(2 * PAGES, random, true);
+        List<byte[]> moment = guest.now();
+        Path told = directory.resolve("told");
+        Command made = Command.agent(
+                        "snapshot",
+                        "create",
+                        "--agent=" + cluster.agent("a").rest().base(),
+                        "--space=vm",
+                        "--name=golden",
+                        "--pause=echo paused >>" + told,
+                        "--resume=echo resumed >>" + told)
+                .done();
+        assertTrue(made.out().contains("snapshot 'golden' is made"), made::toString);
+        assertEquals(List.of("paused", "resumed"), Files.readAllLines(told));
+        guest.use(PAGES, random, true);
+        checkClone("golden", moment);
+        guest.checkAll();
+        guest.end();
     }
 
     private void checkSnapshots(String space, boolean isThin, int replicas) throws Exception {

@@ -129,20 +129,20 @@ public final class Freeze {
     /** Whether it can continue without a completion. */
     public boolean isBusy() {
         return state == State.PREPARING
-                || state == State.FREEZING
+                || (state == State.FREEZING && isProtecting)
                 || (state == State.SAVING && (!isBlocked || frozen.wanted().size() > 0));
     }
 
     /** Whether it has to look again in a moment: at a deadline. */
     public boolean waitsForTime() {
-        return isPreparing() || state == State.FREEZING || state == State.SAVING;
+        return state == State.FREEZING || state == State.SAVING;
     }
 
     private boolean isPreparing() {
         return state == State.PREPARING || state == State.PREPARED;
     }
 
-    /** Whether a preparation is to end: it was given up, or no moment has followed it for long. */
+    /** Whether a preparation is to end: it was given up, or no moment has followed it for long, give or take a second. */
     public boolean isPreparedInVain() {
         return isPreparing() && (isGivenUp || clock.getAsLong() - progressAt > PREPARED_NANOS);
     }
@@ -260,10 +260,8 @@ public final class Freeze {
         status = new FreezeStatus(state, pages, 0, why);
     }
 
+    /** Pages that are being written home are left out; if one becomes dirty meanwhile, it stays so. */
     private int prepareSome() {
-        if (!pageOut.isIdle() || writing > 0) {
-            return 0;
-        }
         int until = cursor + Math.min(MAX_PREPARED, table.pages() - cursor);
         while (cursor < until) {
             cursor = table.nextUnsaved(cursor, until);
@@ -304,11 +302,13 @@ public final class Freeze {
         if (isProtecting) {
             return pageOut.isIdle() && writing == 0 ? protect() : 0;
         }
-        if (pins.passed(inspection)) {
-            state = State.SAVING;
-            cursor = 0;
-            progressAt = clock.getAsLong();
+        // The shard's thread leaves the CPU to the inspection, which wakes it.
+        if (!pins.passed(inspection)) {
+            return 0;
         }
+        state = State.SAVING;
+        cursor = 0;
+        progressAt = clock.getAsLong();
         return 1;
     }
 

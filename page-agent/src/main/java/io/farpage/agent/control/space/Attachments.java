@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.IntSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -41,6 +40,15 @@ final class Attachments {
 
     private static final int GATES = 64;
 
+    /** Counts the changes after which a document that was requested before may be out of date. */
+    interface Changes {
+        /** Counts one. A document is requested at once. */
+        int change();
+
+        /** Counts one. A document is requested with the next change that needs one, or when it is due anyway. */
+        int changeLater();
+    }
+
     private final SpaceRequests requests;
     private final LongSupplier clock;
     private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
@@ -51,18 +59,18 @@ final class Attachments {
     /** By the remainder of the id. */
     private final List<Object> gates = Stream.generate(Object::new).limit(GATES).toList();
 
-    private final IntSupplier changed;
+    private final Changes changes;
     private final LongConsumer detached;
 
     /**
      * @param clock as {@link System#nanoTime}
-     * @param changed notified when a document that was requested before may be out of date; counts these changes
+     * @param changes notified when a document that was requested before may be out of date
      * @param detached called with each space from which this node was detached, before the node attaches to it again
      */
-    Attachments(SpaceRequests requests, LongSupplier clock, IntSupplier changed, LongConsumer detached) {
+    Attachments(SpaceRequests requests, LongSupplier clock, Changes changes, LongConsumer detached) {
         this.requests = requests;
         this.clock = clock;
-        this.changed = changed;
+        this.changes = changes;
         this.detached = detached;
     }
 
@@ -181,7 +189,7 @@ final class Attachments {
             if (!done) {
                 space.exit();
             }
-            var _ = changed.getAsInt();
+            var _ = changes.change();
         }
     }
 
@@ -223,14 +231,18 @@ final class Attachments {
             throw e;
         } finally {
             if (space.isEmpty()) {
-                var _ = changed.getAsInt();
+                var _ = changes.change();
             }
         }
     }
 
-    /** A document that was requested before now does not count for the space. */
+    /**
+     * A document that was requested before now does not count for the space. The next one has the keys of its homes. A
+     * clone has no homes when its guest begins, and the answer to the attachment had all that a document would have.
+     */
     private AttachedSpace attachedTo(SpaceExtents extents, Optional<String> presence) {
-        return new AttachedSpace(extents, presence, clock, changed.getAsInt());
+        boolean hasHomes = extents.extents().stream().anyMatch(Extent::isAllocated);
+        return new AttachedSpace(extents, presence, clock, hasHomes ? changes.change() : changes.changeLater());
     }
 
     /** Says that this node writes to a space that it is attached to, before it does. */
@@ -330,7 +342,7 @@ final class Attachments {
             space.onDetached();
             attached.remove(space.id(), space);
             detached.accept(space.id());
-            var _ = changed.getAsInt();
+            var _ = changes.change();
             log.info("detached from space {} (id {})", space.name(), space.id());
         }
     }
@@ -347,7 +359,7 @@ final class Attachments {
     void giveUp(long id) throws CoordinatorException {
         synchronized (gate(id)) {
             if (attached.containsKey(id)) {
-                var _ = changed.getAsInt();
+                var _ = changes.change();
             } else {
                 requests.detach(id, Detachment.PLAIN);
             }

@@ -59,6 +59,10 @@ public final class Spaces implements AutoCloseable {
     private final ControlThread thread;
     private final Drops drops;
     private final AtomicInteger changes = new AtomicInteger(1);
+    /** The last change for which a document is requested at once. */
+    private final AtomicInteger urgent = new AtomicInteger(1);
+    /** When the last change came for which a document may be requested later. */
+    private volatile long laterAt;
     /** What the thread does with a document that has arrived. */
     private final AtomicReference<Optional<Runnable>> arrived = new AtomicReference<>(Optional.empty());
 
@@ -114,7 +118,7 @@ public final class Spaces implements AutoCloseable {
         thread = new ControlThread(
                 "spaces", new ControlThread.Pauses(Duration.ZERO, Errands.RETRY, CLOSE_TIMEOUT), this::step);
         errands = new Errands(beside, clock, thread::wake);
-        attachments = new Attachments(requests, clock, this::change, space -> keys.forget(space));
+        attachments = new Attachments(requests, clock, new Changed(), space -> keys.forget(space));
         drops = new Drops(requests, attachments::find, thread::wake, this::refresh, now -> keys.restrict(now));
     }
 
@@ -303,8 +307,22 @@ public final class Spaces implements AutoCloseable {
 
     private int change() {
         int count = changes.incrementAndGet();
+        urgent.accumulateAndGet(count, Math::max);
         thread.wake();
         return count;
+    }
+
+    private final class Changed implements Attachments.Changes {
+        @Override
+        public int change() {
+            return Spaces.this.change();
+        }
+
+        @Override
+        public int changeLater() {
+            laterAt = clock.getAsLong();
+            return changes.incrementAndGet();
+        }
     }
 
     /** The mark of the presence map of a space that this node uses beside others. That of a snapshot never changes. */
@@ -352,7 +370,8 @@ public final class Spaces implements AutoCloseable {
     }
 
     private boolean isDue() {
-        return answered != changes.get()
+        return answered < urgent.get()
+                || (answered != changes.get() && clock.getAsLong() - laterAt >= TICK.toNanos())
                 || clock.getAsLong() - readAt >= validity().toNanos()
                 // Such a space stays attached while the coordinator is away: it may be used again.
                 || attachments.all().stream().anyMatch(space -> space.isIdle(IDLE));

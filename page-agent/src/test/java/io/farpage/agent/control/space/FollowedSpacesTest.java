@@ -313,6 +313,46 @@ final class FollowedSpacesTest {
                         () -> done.add("map " + use.map().id()));
     }
 
+    /** A clone has no homes when its guest begins, so there are no keys to wait for. */
+    @Test
+    void shouldAskForDocumentLaterWhenAttachedSpaceHasNoHomes() throws Exception {
+        known.put(4L, with(4, 1, extent(1, List.of(), List.of(), Optional.empty())));
+        SpaceUse use = exclusively(4);
+        document = document(2, held(4, false));
+        pass();
+        assertEquals(List.of(), done);
+        now += Duration.ofSeconds(5).toNanos();
+        pass();
+        assertEquals(List.of("read since 101", "keys 2"), done);
+        assertEquals(List.of(4L), withKeys);
+        assertFalse(use.isRevoked());
+        use.close();
+    }
+
+    @Test
+    void shouldAskForDocumentAtOnceWhenAttachedSpaceHasHomes() throws Exception {
+        SpaceUse use = exclusively(4);
+        document = document(2, held(4, false));
+        pass();
+        assertEquals(List.of("read since 101", "keys 2"), done);
+        use.close();
+    }
+
+    /** An event of an attached space makes the agent request a document, whatever its attachment has left for later. */
+    @Test
+    void shouldAskForDocumentAtOnceWhenSpaceWithoutHomesChanges() throws Exception {
+        known.put(4L, with(4, 1, extent(1, List.of(), List.of(), Optional.empty())));
+        SpaceUse use = exclusively(4);
+        document = document(2);
+        known.remove(4L);
+        failures.put("attach 4 exclusive", refusal(404, "not-found"));
+        spaces.changed(4);
+        pass();
+        pass();
+        assertTrue(use.isRevoked(), done::toString);
+        use.close();
+    }
+
     @Test
     void shouldEndUsesBeforeMapsKeysAcknowledgementsAndDetachments() throws Exception {
         SpaceUse taken = exclusively(1);

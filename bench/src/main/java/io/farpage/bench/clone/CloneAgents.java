@@ -12,6 +12,7 @@ import io.farpage.bench.process.Children;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.CloneRequest;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.guest.command.CommandException;
 import java.net.URI;
@@ -87,15 +88,24 @@ final class CloneAgents implements AutoCloseable {
         String name = "clone-" + made++;
         Path socket = children.scratch().resolve(name + ".sock");
         long began = System.nanoTime();
-        ask(() -> coordinator.makeClone(snapshot.name(), new CloneRequest(name)));
+        Space made = makeClone(snapshot, name);
         long cloned = System.nanoTime();
-        client.attach(name, request(socket));
+        // By the id that the coordinator has answered: the agent would ask it for the id of a name.
+        client.attach(Long.toString(made.id()), request(socket));
         long attached = System.nanoTime();
         return new Attached(
                 name,
                 new FaultToucher.Handed(socket, plan.given().backing, snapshot.bytes(), false),
                 Duration.ofNanos(cloned - began),
                 Duration.ofNanos(attached - cloned));
+    }
+
+    private Space makeClone(Snapshot snapshot, String name) {
+        try {
+            return coordinator.makeClone(snapshot.name(), new CloneRequest(name));
+        } catch (CoordinatorException e) {
+            throw new CommandException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     private static GuestRequest request(Path socket) {

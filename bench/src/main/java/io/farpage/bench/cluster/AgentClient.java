@@ -43,8 +43,10 @@ public final class AgentClient implements AutoCloseable {
 
     private static final Pattern FETCHED = Pattern.compile("(?m)^farpage_agent_fetched_bytes_total\\{.*} (\\S+)$");
 
-    private final HttpClient http =
-            HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+    private final HttpClient http = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(TIMEOUT)
+            .build();
     private final String agent;
 
     public AgentClient(int port) {

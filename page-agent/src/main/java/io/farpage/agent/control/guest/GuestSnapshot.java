@@ -94,7 +94,8 @@ final class GuestSnapshot {
             obstacle = pagers.prepare();
             while (obstacle.isEmpty() && pagers.status().state() == State.PREPARING) {
                 if (clock.getAsLong() - beganAt > FREEZE_DEADLINE.toNanos()) {
-                    obstacle = Optional.of("its pages were not protected within %d s".formatted(FREEZE_DEADLINE.toSeconds()));
+                    obstacle = Optional.of(
+                            "its pages were not protected within %d s".formatted(FREEZE_DEADLINE.toSeconds()));
                 }
                 LockSupport.parkNanos(FREEZE_PAUSE_NANOS);
             }

@@ -142,7 +142,7 @@ public final class Freeze {
         return state == State.PREPARING || state == State.PREPARED;
     }
 
-    /** Whether a preparation is to end: it was given up, or no moment has followed it for long, give or take a second. */
+    /** Whether a preparation ends: it was given up, or no moment has followed it for some ten seconds. */
     public boolean isPreparedInVain() {
         return isPreparing() && (isGivenUp || clock.getAsLong() - progressAt > PREPARED_NANOS);
     }

@@ -28,12 +28,12 @@ final class PagerFreezing {
     }
 
     /**
-     * Begins to protect pages while the guest runs, for a snapshot that follows soon.
+     * Begins to protect pages while the guest runs, for a snapshot that follows soon. It ends by itself if none does.
      *
-     * @return why that is not possible; then nothing is protected
+     * @return why that is not possible; a snapshot that is being made goes on
      */
     Optional<String> prepare() throws TimeoutException, InterruptedException {
-        return begin(one -> one.host().prepareFreeze(one.pager()));
+        return obstacle(one -> one.host().prepareFreeze(one.pager()));
     }
 
     /**
@@ -42,20 +42,17 @@ final class PagerFreezing {
      * @return why that is not possible; then nothing is frozen
      */
     Optional<String> begin() throws TimeoutException, InterruptedException {
-        return begin(one -> one.host().freeze(one.pager()));
-    }
-
-    private Optional<String> begin(Function<SlicePager, CompletableFuture<Optional<String>>> how)
-            throws TimeoutException, InterruptedException {
-        Optional<String> obstacle = Optional.empty();
-        for (Optional<String> each : each(how)) {
-            obstacle = obstacle.or(() -> each);
-        }
+        Optional<String> obstacle = obstacle(one -> one.host().freeze(one.pager()));
         if (obstacle.isPresent()) {
             fail(obstacle.get());
             thaw();
         }
         return obstacle;
+    }
+
+    private Optional<String> obstacle(Function<SlicePager, CompletableFuture<Optional<String>>> to)
+            throws TimeoutException, InterruptedException {
+        return each(to).stream().flatMap(Optional::stream).findFirst();
     }
 
     /** How far all of them are: the state of the one that is least far, or of one that has failed. */

@@ -345,10 +345,12 @@ final class LinkQueuePairs {
      * Whether the queue pairs are connected and {@link #install} may follow. The peer's must be connected, too, if they
      * are RDMA queue pairs, which drop what arrives before; those over TCP let it wait.
      *
-     * @param theirAnswers the attempt that the peer's queue pairs are connected to, as it has published
+     * @param theirs what the peer has published
      */
-    boolean isInstallable(OptionalLong theirAnswers) {
-        return isUninstalled() && (!isOver(TransportKind.RDMA) || theirAnswers.equals(OptionalLong.of(attempt)));
+    boolean isInstallable(Optional<Theirs> theirs) {
+        boolean isPeerConnected =
+                theirs.filter(t -> t.answers().equals(OptionalLong.of(attempt))).isPresent();
+        return isUninstalled() && (!isOver(TransportKind.RDMA) || isPeerConnected);
     }
 
     /** Whether the peer has not connected its queue pairs within a time since this node has. */

@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -177,11 +176,8 @@ final class LinkSession {
      * connected, too.
      */
     void installConnected(PeerView view, Optional<Endpoint> offer) {
-        OptionalLong answered = offer.flatMap(this::theirs).stream()
-                .flatMapToLong(theirs -> theirs.answers().stream())
-                .findFirst();
         Duration limit = context.options().trialTimeout();
-        if (link().isInstallable(answered)) {
+        if (link().isInstallable(offer.flatMap(this::theirs))) {
             queuePairs.installLink(view);
         } else if (link().isPeerLate(limit)) {
             failed("the peer has not connected its queue pairs within " + limit);

@@ -11,7 +11,6 @@ import io.farpage.coordinator.model.TrialOffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,10 +81,8 @@ final class RdmaTrial {
 
     /** Hands connected queue pairs to the shards, which verify the peer, once the peer's are connected, too. */
     void installConnected(PeerView view, Optional<Endpoint> offer) {
-        OptionalLong answered = offer.flatMap(Endpoint::trial).map(this::theirs).stream()
-                .flatMapToLong(theirs -> theirs.answers().stream())
-                .findFirst();
-        if (state == State.PROVING && !unpublished && trial().isInstallable(answered)) {
+        Optional<Theirs> theirs = offer.flatMap(Endpoint::trial).map(this::theirs);
+        if (state == State.PROVING && !unpublished && trial().isInstallable(theirs)) {
             queuePairs.installTrial(view);
         }
     }

@@ -39,8 +39,6 @@ public final class Freeze {
     /** Why nothing of a guest can be frozen whose memory is private, or cannot be protected. */
     public static final String NOT_EVICTABLE = "its memory cannot be evicted";
 
-    private static final String UNDER_WAY = "another snapshot of it is being made";
-
     /** Pages that one duty cycle protects: some milliseconds in which the shard serves no other guest. */
     private static final int MAX_PROTECTED = 32_768;
 
@@ -148,12 +146,12 @@ public final class Freeze {
     }
 
     /**
-     * Protects dirty pages while the guest runs, for a moment that follows within some seconds.
+     * Protects dirty pages while the guest runs, for a moment that follows within some seconds. May be repeated.
      *
      * @return why that is not possible; null if it has begun
      */
     public @Nullable String prepare() {
-        String obstacle = state == State.OFF ? obstacle() : UNDER_WAY;
+        String obstacle = obstacle();
         if (obstacle != null) {
             return obstacle;
         }
@@ -200,7 +198,7 @@ public final class Freeze {
             return "its pages are encrypted";
         }
         if (state != State.OFF && !isPreparing()) {
-            return UNDER_WAY;
+            return "another snapshot of it is being made";
         }
         return homes.isAnyLost() || table.count(PageTable.LOST) > 0 ? "pages of it are lost" : null;
     }

@@ -239,9 +239,13 @@ final class FreezeTest {
     }
 
     @Test
-    void shouldPrepareOnlyWhenNoSnapshotIsMade() {
+    void shouldPrepareAgainUntilASnapshotIsMade() {
+        guest.dirty(2);
         guest.prepare();
-        assertEquals("another snapshot of it is being made", freeze.prepare());
+        guest.frozen.writable(2, 1);
+        guest.kernel.calls.clear();
+        guest.prepare();
+        assertEquals(List.of("protect 2"), guest.kernel.calls);
         guest.begin();
         assertEquals("another snapshot of it is being made", freeze.prepare());
     }

@@ -56,7 +56,7 @@ final class SimulatedSnapshot {
     }
 
     boolean canPrepare() {
-        return world.setup.has(Feature.SNAPSHOT) && world.agent.ended() == null && !isOn();
+        return world.setup.has(Feature.SNAPSHOT) && world.agent.ended() == null && (!isOn() || isPrepared());
     }
 
     /** The guest runs on. Whether that is possible is of no matter. */
@@ -65,7 +65,7 @@ final class SimulatedSnapshot {
     }
 
     boolean canBegin() {
-        return canPrepare() || (world.agent.ended() == null && isPrepared());
+        return canPrepare();
     }
 
     void begin() {

@@ -1,6 +1,5 @@
 package io.farpage.bench.baseline;
 
-import io.farpage.bench.command.RdmaPort;
 import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

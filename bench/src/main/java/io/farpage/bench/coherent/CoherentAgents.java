@@ -1,12 +1,12 @@
 package io.farpage.bench.coherent;
 
 import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.bench.baseline.RdmaPort;
 import io.farpage.bench.cluster.AgentClient;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.command.MeasuringCommand;
-import io.farpage.bench.command.RdmaPort;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.SpaceRequest;

@@ -1,5 +1,6 @@
 package io.farpage.bench.command;
 
+import io.farpage.bench.baseline.RdmaPort;
 import io.farpage.bench.command.RunOptions.Transport;
 import java.util.Optional;
 import java.util.OptionalInt;

@@ -2,10 +2,10 @@ package io.farpage.bench.fetch;
 
 import static io.farpage.bench.command.Plan.require;
 
+import io.farpage.bench.baseline.RdmaPort;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
-import io.farpage.bench.command.RdmaPort;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;

@@ -1,9 +1,9 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.Perftest;
+import io.farpage.bench.baseline.RdmaPort;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.BaselineRunner;
-import io.farpage.bench.command.RdmaPort;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Turn;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.bench.command.RdmaPort;
+import io.farpage.bench.baseline.RdmaPort;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.farpage.bench.command;
+package io.farpage.bench.baseline;
 
 import java.util.HashMap;
 import java.util.Map;

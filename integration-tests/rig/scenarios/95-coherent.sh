@@ -6,6 +6,8 @@
 
 launcher page-agent '-XX:TieredStopAtLevel=1'
 launcher page-bench '-XX:TieredStopAtLevel=1'
+# As for other agents that start on emulated CPUs.
+export FARPAGE_COORDINATOR_TIMEOUT=30s
 "$RIG_ROOT/bin/page-bench" coherent --transport rdma --device rxe0 --gid-index 1 --idle block --start-timeout 10m \
   --count "${COHERENT_COUNT:-256}" --rounds "${COHERENT_ROUNDS:-6}" --warmup "${COHERENT_WARMUP:-30s}" --report "$SCENARIO_OUT/report" \
   >"$SCENARIO_OUT/table" || failed=$?

@@ -8,7 +8,8 @@ launcher page-agent '-XX:TieredStopAtLevel=1'
 launcher page-bench '-XX:TieredStopAtLevel=1'
 # As for other agents that start on emulated CPUs.
 export FARPAGE_COORDINATOR_TIMEOUT=30s
-"$RIG_ROOT/bin/page-bench" coherent --transport rdma --device rxe0 --gid-index 1 --idle block --start-timeout 10m \
+FARPAGE_JAVA_OPTS="$FARPAGE_JAVA_OPTS -XX:TieredStopAtLevel=1" \
+  "$RIG_ROOT/bin/page-bench" coherent --transport rdma --device rxe0 --gid-index 1 --idle block --start-timeout 10m \
   --count "${COHERENT_COUNT:-256}" --rounds "${COHERENT_ROUNDS:-6}" --warmup "${COHERENT_WARMUP:-30s}" --report "$SCENARIO_OUT/report" \
   >"$SCENARIO_OUT/table" || failed=$?
 sed -n 's/^ *\([a-z0-9-]*-block:\|farpage\|c-messages\|ratio\|every page\)/# result: \1/p' "$SCENARIO_OUT/table"

@@ -12,5 +12,5 @@ FARPAGE_JAVA_OPTS="$FARPAGE_JAVA_OPTS -XX:TieredStopAtLevel=1" \
   "$RIG_ROOT/bin/page-bench" coherent --transport rdma --device rxe0 --gid-index 1 --idle block --start-timeout 10m \
   --count "${COHERENT_COUNT:-256}" --rounds "${COHERENT_ROUNDS:-6}" --warmup "${COHERENT_WARMUP:-30s}" --report "$SCENARIO_OUT/report" \
   >"$SCENARIO_OUT/table" || failed=$?
-sed -n 's/^ *\([a-z0-9-]*-block:\|farpage\|c-messages\|ratio\|every page\)/# result: \1/p' "$SCENARIO_OUT/table"
+sed -n 's/^ *\([a-z0-9-]* *[0-9.,]* *[0-9.,]* *[0-9,]* *[a-z0-9-]* *[0-9.]*×\|c-messages\|every page\)/# result: \1/p' "$SCENARIO_OUT/table"
 exit "${failed:-0}"

@@ -8,6 +8,7 @@ import io.farpage.agent.data.pager.PageStates;
 import io.farpage.agent.data.pager.PagerParts;
 import io.farpage.agent.data.pager.RecordingKernel;
 import io.farpage.agent.data.pager.memory.AddressSpace;
+import io.farpage.agent.data.pager.memory.FrozenPages;
 import io.farpage.agent.data.pager.memory.Installer;
 import io.farpage.agent.data.pager.page.PageTable;
 import io.farpage.agent.data.pager.page.PagerOptions;
@@ -196,6 +197,17 @@ final class FaultHandlerTest {
     @Test
     void shouldLeavePagesDirtyWhenKernelRefusesToUnprotectTheRun() {
         PageStates.set(table, 0, 32, PageTable.CLEAN);
+        int page = writeUntilARunIsForeseen();
+        kernel.refuse(Errno.ENOENT);
+        faults.fault(page, true, true, SEEN);
+        String refused = kernel.calls.get(kernel.calls.size() - 2);
+        int last = page + Integer.parseInt(refused.substring(refused.indexOf('*') + 1)) - 1;
+        assertEquals(PageTable.DIRTY, table.state(last), refused + ", " + kernel.calls.getLast());
+        assertEquals(PageTable.CLEAN, table.state(last + 1));
+    }
+
+    /** Writes to one page after the other. Returns the first that is still protected. */
+    private int writeUntilARunIsForeseen() {
         int page = 0;
         int run = 1;
         while (run < 2) {
@@ -204,11 +216,19 @@ final class FaultHandlerTest {
             run = call.contains("*") ? Integer.parseInt(call.substring(call.indexOf('*') + 1)) : 1;
             page += run;
         }
-        kernel.refuse(Errno.ENOENT);
-        faults.fault(page, true, true, SEEN);
-        String refused = kernel.calls.get(kernel.calls.size() - 2);
-        int last = page + Integer.parseInt(refused.substring(refused.indexOf('*') + 1)) - 1;
-        assertEquals(PageTable.DIRTY, table.state(last), refused + ", " + kernel.calls.getLast());
-        assertEquals(PageTable.CLEAN, table.state(last + 1));
+        return page;
+    }
+
+    @Test
+    void shouldForgetThatPagesAreProtectedWhenTheirRunIsWritable() {
+        PageStates.set(table, 0, 32, PageTable.DIRTY);
+        FrozenPages frozen = memory.context().frozen();
+        frozen.prepare();
+        for (int page = 0; page < 32; page++) {
+            frozen.prepared().add(page);
+        }
+        int protectedFrom = writeUntilARunIsForeseen();
+        assertEquals(protectedFrom, frozen.prepared().next(0));
+        assertEquals(32 - protectedFrom, frozen.prepared().size());
     }
 }

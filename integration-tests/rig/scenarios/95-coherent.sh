@@ -4,7 +4,6 @@
 # Five nodes and a home on one device. The report stays in report/. COHERENT_COUNT and COHERENT_ROUNDS are faults of each kind and rounds.
 . "$RIG_DIR/guest/bench"
 
-launcher page-agent '-XX:TieredStopAtLevel=1'
 launcher page-bench '-XX:TieredStopAtLevel=1'
 # As for other agents that start on emulated CPUs.
 export FARPAGE_COORDINATOR_TIMEOUT=30s

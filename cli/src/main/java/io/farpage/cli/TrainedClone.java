@@ -40,8 +40,7 @@ record TrainedClone(Path files, String coordinator) {
         boolean isAttached = space("create", "golden", "--size=" + memory.length, "--thin")
                 && agent("load", "--space=golden", "--file=" + image)
                 && space("snapshot", "golden")
-                && space("clone", "golden", "--name=clone")
-                && agent("attach", "--space=clone", "--socket=" + handoff);
+                && agent("attach", "--space=clone", "--clone-of=golden", "--socket=" + handoff);
         if (!isAttached) {
             return false;
         }

@@ -11,8 +11,6 @@ import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Children;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
-import io.farpage.coordinator.model.CloneRequest;
-import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.guest.command.CommandException;
 import java.net.URI;
@@ -20,9 +18,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
 
 /** The home of the snapshots, and the node on which the clones are. Used by one thread. */
 final class CloneAgents implements AutoCloseable {
@@ -40,7 +35,7 @@ final class CloneAgents implements AutoCloseable {
     private int made;
 
     /** A clone that is attached, and whose VMM may hand its memory over. */
-    record Attached(String name, FaultToucher.Handed memory, Duration making, Duration attaching) {}
+    record Attached(String name, FaultToucher.Handed memory, Duration attaching) {}
 
     CloneAgents(MeasuringCommand.Running running, ClonePlan plan) throws InterruptedException {
         this.plan = plan;
@@ -83,49 +78,16 @@ final class CloneAgents implements AutoCloseable {
         }
     }
 
-    /** Makes a clone of a snapshot and attaches it. */
+    /** Makes a clone of a snapshot and attaches it, in one request. */
     Attached attach(Snapshot snapshot) throws InterruptedException {
         String name = "clone-" + made++;
         Path socket = children.scratch().resolve(name + ".sock");
         long began = System.nanoTime();
-        Space made = makeClone(snapshot, name);
-        long cloned = System.nanoTime();
-        // By the id that the coordinator has answered: the agent would ask it for the id of a name.
-        client.attach(Long.toString(made.id()), request(socket));
-        long attached = System.nanoTime();
+        client.attach(name, GuestRequest.at(socket).withCloneOf(snapshot.name()));
         return new Attached(
                 name,
                 new FaultToucher.Handed(socket, plan.given().backing, snapshot.bytes(), false),
-                Duration.ofNanos(cloned - began),
-                Duration.ofNanos(attached - cloned));
-    }
-
-    private Space makeClone(Snapshot snapshot, String name) {
-        try {
-            return coordinator.makeClone(snapshot.name(), new CloneRequest(name));
-        } catch (CoordinatorException e) {
-            throw new CommandException(String.valueOf(e.getMessage()), e);
-        }
-    }
-
-    private static GuestRequest request(Path socket) {
-        return new GuestRequest(
-                socket.toString(),
-                OptionalLong.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                OptionalInt.empty(),
-                OptionalLong.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty());
+                Duration.ofNanos(System.nanoTime() - began));
     }
 
     /** Waits for the end of a clone whose VMM has ended, and deletes it. Returns how many pages it has fetched. */

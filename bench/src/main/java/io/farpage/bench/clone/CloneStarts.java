@@ -14,7 +14,6 @@ import org.HdrHistogram.Histogram;
 final class CloneStarts implements Side {
     private final Bench bench;
     private final Snapshot snapshot;
-    private final Histogram making = FetchRound.newHistogram();
     private final Histogram attaching = FetchRound.newHistogram();
     private final Histogram touching = FetchRound.newHistogram();
 
@@ -46,16 +45,14 @@ final class CloneStarts implements Side {
             touched = toucher.touched();
         }
         bench.agents().delete(clone);
-        making.recordValue(clone.making().toNanos());
         attaching.recordValue(clone.attaching().toNanos());
         touching.recordValue(touched.first().toNanos());
-        Duration all = clone.making().plus(clone.attaching()).plus(touched.first());
+        Duration all = clone.attaching().plus(touched.first());
         return new HeldToucher.Touched(touched.measured(), all);
     }
 
     @Override
     public Cost cost() {
-        return new Cost.OfStarts(
-                making.getValueAtPercentile(50), attaching.getValueAtPercentile(50), touching.getValueAtPercentile(50));
+        return new Cost.OfStarts(attaching.getValueAtPercentile(50), touching.getValueAtPercentile(50));
     }
 }

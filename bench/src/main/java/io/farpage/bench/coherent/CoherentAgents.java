@@ -119,6 +119,7 @@ final class CoherentAgents implements AutoCloseable {
                                 Optional.empty(),
                                 Optional.empty(),
                                 Optional.empty(),
+                                Optional.empty(),
                                 Optional.empty()));
         return Member.begin(socket, memory.bytes(plan));
     }

@@ -181,6 +181,7 @@ final class FaultAgents implements AutoCloseable {
                         space == FaultSpace.ENCRYPTED ? Optional.of(true) : Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
     }
 

@@ -62,6 +62,7 @@ final class Spaces implements AutoCloseable {
                 encrypted ? Optional.of(true) : Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 

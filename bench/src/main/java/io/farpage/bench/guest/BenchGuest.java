@@ -64,6 +64,7 @@ public final class BenchGuest implements AutoCloseable {
                                 Optional.empty(),
                                 Optional.empty(),
                                 setting.thin() ? Optional.of(true) : Optional.empty(),
+                                Optional.empty(),
                                 Optional.empty()));
         GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, setting.bytes());
         return new BenchGuest(agents, space, memory, Handoff.of(memory, socket, 1));

@@ -41,11 +41,10 @@ public sealed interface Cost {
     /**
      * The parts of the start of a clone: medians, nanoseconds.
      *
-     * @param cloneP50Ns of the request that makes the clone
-     * @param attachP50Ns of the request that attaches it
+     * @param attachP50Ns of the request that makes the clone and attaches it
      * @param touchP50Ns from before the memory is mapped and handed over until the first page is touched
      */
-    record OfStarts(long cloneP50Ns, long attachP50Ns, long touchP50Ns) implements Cost {}
+    record OfStarts(long attachP50Ns, long touchP50Ns) implements Cost {}
 
     /**
      * What a host has fetched for the touches of all rounds.

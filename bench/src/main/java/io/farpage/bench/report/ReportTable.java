@@ -77,8 +77,8 @@ public final class ReportTable {
     }
 
     private static void explain(Cost.OfStarts cost, List<String> lines) {
-        lines.add("  p50: %s µs to make the clone, %s µs to attach it, %s µs from the handoff to the first page"
-                .formatted(micros(cost.cloneP50Ns()), micros(cost.attachP50Ns()), micros(cost.touchP50Ns())));
+        lines.add("  p50: %s µs to make the clone and attach it, %s µs from the handoff to the first page"
+                .formatted(micros(cost.attachP50Ns()), micros(cost.touchP50Ns())));
     }
 
     private static void explain(Cost.OfTouches cost, List<String> lines) {

@@ -51,8 +51,8 @@ const words = {
 }[data.subject];
 
 function starts(run) {
-  return run.cloneP50Ns == null ? "" : `p50: ${micros(run.cloneP50Ns)} µs to make the clone, ${micros(run.attachP50Ns)} µs to `
-    + `attach it, ${micros(run.touchP50Ns)} µs from the handoff to the first page.`;
+  return run.attachP50Ns == null ? "" : `p50: ${micros(run.attachP50Ns)} µs to make the clone and attach it, `
+    + `${micros(run.touchP50Ns)} µs from the handoff to the first page.`;
 }
 
 function sharing(run) {

@@ -47,6 +47,11 @@ public final class Access {
         return new Access(new Grant.NodeInPath(parameter));
     }
 
+    /** Only the node whose id is the value of a path parameter, if a setting of the service is true. */
+    public static Access nodeInPathIf(String parameter, String setting) {
+        return new Access(new Grant.NodeInPathIf(parameter, setting));
+    }
+
     /** At an agent, its own node: programs on its host show its certificate. At a coordinator, no node. */
     public static Access ownNode() {
         return new Access(new Grant.OwnNode());
@@ -72,6 +77,9 @@ public final class Access {
             switch (grant) {
                 case Grant.AnyNodeIf(String setting)
                 when terms.settings().contains(setting) -> decided.add(new Grant.AnyNode());
+                case Grant.NodeInPathIf(String parameter, String setting)
+                when terms.settings().contains(setting) -> decided.add(new Grant.NodeInPath(parameter));
+                case Grant.NodeInPathIf(String _, String setting) -> why = Optional.of(setting + " is false");
                 case Grant.AnyNodeIf(String setting) -> why = Optional.of(setting + " is false");
                 case Grant.OwnNode _ -> terms.node().ifPresent(id -> decided.add(new Grant.TheNode(id)));
                 case Grant.ServedNode _ ->

@@ -100,6 +100,9 @@ sealed interface Grant {
     /** Any node, if a setting is true. */
     record AnyNodeIf(String setting) implements Undecided {}
 
+    /** The node that the path names, if a setting is true. */
+    record NodeInPathIf(String name, String setting) implements Undecided {}
+
     /** The node whose agent the service is. */
     record OwnNode() implements Undecided {}
 

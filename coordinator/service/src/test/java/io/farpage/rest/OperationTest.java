@@ -85,4 +85,16 @@ class OperationTest {
         assertFalse(closed.allows(new Identity.Node("a"), name -> name));
         assertEquals("role operator (nodes.may is false)", closed.needed(name -> name));
     }
+
+    @Test
+    void shouldLetTheNodeInThePathDoWhatASettingAllows() {
+        Access access = Access.role(Role.OPERATOR).or(Access.nodeInPathIf("node", "nodes.may"));
+        Access open = access.under(new Terms(Optional.empty(), Set.of("nodes.may")));
+        assertTrue(open.allows(new Identity.Node("a"), _ -> "a"));
+        assertFalse(open.allows(new Identity.Node("a"), _ -> "b"));
+        assertEquals("role operator or the certificate of node 'a'", open.needed(_ -> "a"));
+        Access closed = access.under(Terms.NONE);
+        assertFalse(closed.allows(new Identity.Node("a"), _ -> "a"));
+        assertEquals("role operator (nodes.may is false)", closed.needed(_ -> "a"));
+    }
 }

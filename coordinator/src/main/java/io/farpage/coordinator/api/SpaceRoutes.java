@@ -10,6 +10,7 @@ import io.farpage.coordinator.cluster.Snapshots;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
@@ -37,6 +38,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -86,6 +88,7 @@ final class SpaceRoutes {
                 Route.answering(SpaceOperations.CREATE, this::create),
                 Route.answering(SpaceOperations.MAKE_SNAPSHOT, ctx -> snapshots.make(id(ctx))),
                 Route.answering(SpaceOperations.MAKE_CLONE, this::makeClone),
+                Route.answering(SpaceOperations.ATTACH_CLONE, this::attachClone),
                 Route.answering(SpaceOperations.SHOW, ctx -> spaces.require(id(ctx))),
                 new Route(SpaceOperations.DELETE, this::delete),
                 Route.answering(SpaceOperations.ALLOWED, this::allowed),
@@ -128,6 +131,17 @@ final class SpaceRoutes {
         RequestAudit.note(ctx, "space", made.name());
         RequestAudit.note(ctx, "id", made.id());
         return made;
+    }
+
+    private NewAttachment attachClone(Context ctx) throws IOException {
+        AttachRequest request = Requests.body(ctx, SpaceOperations.ATTACH_CLONE, SHORT_BODY);
+        String name = ctx.pathParam("clone");
+        CloneRequest clone = Requests.parameter("clone", name, CloneRequest::new);
+        RequestAudit.note(ctx, "space", name);
+        Attachment made =
+                notingRefusal(ctx, () -> attachments.attachClone(id(ctx), clone, ctx.pathParam("node"), request));
+        RequestAudit.note(ctx, "id", made.space());
+        return NewAttachment.of(made, Optional.of(spaces.extents(Long.toString(made.space()))));
     }
 
     private Space makeSnapshotOfGuest(Context ctx) throws IOException {
@@ -177,9 +191,14 @@ final class SpaceRoutes {
         RequestAudit.note(ctx, "takeover", request.takeover().orElse(false));
         request.adopts().ifPresent(earlier -> RequestAudit.note(ctx, "adopts", earlier.toString()));
         hosting.awaitKnown(space);
+        Attachment made = notingRefusal(ctx, () -> attachments.attach(id(ctx), ctx.pathParam("node"), request));
+        return NewAttachment.of(made, isRead ? Optional.of(spaces.extents(id(ctx))) : Optional.empty());
+    }
+
+    /** A node that the list of a space does not have is refused as one that lacks a right. */
+    private Attachment notingRefusal(Context ctx, Supplier<Attachment> attaching) {
         try {
-            Attachment made = attachments.attach(id(ctx), ctx.pathParam("node"), request);
-            return NewAttachment.of(made, isRead ? Optional.of(spaces.extents(id(ctx))) : Optional.empty());
+            return attaching.get();
         } catch (ProblemException e) {
             if (e.status() == FORBIDDEN) {
                 control.refuse(ctx, AccessControl.identity(ctx), e);

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
@@ -81,66 +82,79 @@ public final class Attachments {
         if (request.takeover().orElse(false)) {
             takeOver(idOrName, node, request);
         }
+        return ledger.change(draft -> attach(draft, requireKept(draft, idOrName), node, request));
+    }
+
+    /**
+     * Makes a clone of a snapshot and attaches a node to it, or does neither. Once it is made, the same request is
+     * refused as {@code name-taken}.
+     */
+    public Attachment attachClone(String snapshot, CloneRequest clone, String node, AttachRequest request) {
         return ledger.change(draft -> {
-            draft.requireNode(node, request.incarnation());
-            Space space = Snapshots.prepare(draft, requireKept(draft, idOrName), request);
-            checkUnderstood(space, node, request);
-            Snapshots.checkAttach(space, request);
-            Coherence.checkAttach(space, request);
-            Fences.checkNotCutOff(draft, space, node, request.incarnation());
-            if (request.adopts().isPresent()) {
-                return Succession.adopted(draft, space, node, request);
-            }
-            Optional<Attachment> own = draft.attachments
-                    .find(Keys.attachment(space.id(), node))
-                    .filter(a -> a.incarnation().equals(request.incarnation()));
-            if (own.filter(a -> a.mode() == request.mode()).isEmpty()) {
-                checkAllowed(draft, space, node);
-            }
-            for (Attachment other : draft.attachedTo(space)) {
-                if (!own.equals(Optional.of(other))) {
-                    checkBeside(draft, space, other, node, request);
-                }
-            }
-            Coherence.checkMembers(draft, space, node);
-            if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
-                throw ProblemException.conflict(
-                        "encrypted",
-                        ("space '%s' (id %d) is encrypted: its pages can be read and written only through the guest"
-                                        + " that has it for memory; attach a guest")
-                                .formatted(space.name(), space.id()));
-            }
-            boolean hadGuest = own.filter(a -> a.mode().hasGuest()).isPresent();
-            boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
-            if (wasAlone && request.mode() == AttachMode.SHARED) {
-                throw ProblemException.conflict(
-                        "attached",
-                        ("space '%s' (id %d) is attached exclusively by node '%s' itself, and a shared attachment would"
-                                        + " end that; detach it first")
-                                .formatted(space.name(), space.id(), node));
-            }
-            if (!hadGuest && request.mode().hasGuest()) {
-                checkWhole(draft, space, request.force().orElse(false));
-            }
-            long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
-            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id)
-                    .withPresence(wasAlone ? own.orElseThrow().presence() : markFor(request, space));
-            Bounds.checkAttachment(draft, draft.attachments.find(Keys.attachment(space.id(), node)));
-            // What joins is dropped; its frames are zeroed once the node that pulls writes to them no longer.
-            Drops.writerGone(draft, space);
-            Optional<Attachment> before = draft.attachments.find(Keys.attachment(space.id(), node));
-            if (before.filter(attachment::equals).isEmpty()) {
-                draft.attachments.put(Keys.attachment(space.id(), node), attachment);
-            }
-            if (before.filter(a -> a.incarnation().equals(request.incarnation()))
-                    .isEmpty()) {
-                changed(draft, space);
-            }
-            if (request.mayWrite()) {
-                endPresence(draft, space);
-            }
-            return attachment;
+            Space of = draft.requireSpace(snapshot);
+            Space made = Snapshots.cloneOf(draft, of, clone, Optional.empty(), time.now());
+            return attach(draft, made, node, request);
         });
+    }
+
+    private Attachment attach(Draft draft, Space of, String node, AttachRequest request) {
+        draft.requireNode(node, request.incarnation());
+        Space space = Snapshots.prepare(draft, of, request);
+        checkUnderstood(space, node, request);
+        Snapshots.checkAttach(space, request);
+        Coherence.checkAttach(space, request);
+        Fences.checkNotCutOff(draft, space, node, request.incarnation());
+        if (request.adopts().isPresent()) {
+            return Succession.adopted(draft, space, node, request);
+        }
+        Optional<Attachment> own = draft.attachments
+                .find(Keys.attachment(space.id(), node))
+                .filter(a -> a.incarnation().equals(request.incarnation()));
+        if (own.filter(a -> a.mode() == request.mode()).isEmpty()) {
+            checkAllowed(draft, space, node);
+        }
+        for (Attachment other : draft.attachedTo(space)) {
+            if (!own.equals(Optional.of(other))) {
+                checkBeside(draft, space, other, node, request);
+            }
+        }
+        Coherence.checkMembers(draft, space, node);
+        if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
+            throw ProblemException.conflict(
+                    "encrypted",
+                    ("space '%s' (id %d) is encrypted: its pages can be read and written only through the guest"
+                                    + " that has it for memory; attach a guest")
+                            .formatted(space.name(), space.id()));
+        }
+        boolean hadGuest = own.filter(a -> a.mode().hasGuest()).isPresent();
+        boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
+        if (wasAlone && request.mode() == AttachMode.SHARED) {
+            throw ProblemException.conflict(
+                    "attached",
+                    ("space '%s' (id %d) is attached exclusively by node '%s' itself, and a shared attachment would"
+                                    + " end that; detach it first")
+                            .formatted(space.name(), space.id(), node));
+        }
+        if (!hadGuest && request.mode().hasGuest()) {
+            checkWhole(draft, space, request.force().orElse(false));
+        }
+        long id = own.map(Attachment::id).orElseGet(() -> newId(draft));
+        Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode(), id)
+                .withPresence(wasAlone ? own.orElseThrow().presence() : markFor(request, space));
+        Bounds.checkAttachment(draft, draft.attachments.find(Keys.attachment(space.id(), node)));
+        // What joins is dropped; its frames are zeroed once the node that pulls writes to them no longer.
+        Drops.writerGone(draft, space);
+        Optional<Attachment> before = draft.attachments.find(Keys.attachment(space.id(), node));
+        if (before.filter(attachment::equals).isEmpty()) {
+            draft.attachments.put(Keys.attachment(space.id(), node), attachment);
+        }
+        if (before.filter(a -> a.incarnation().equals(request.incarnation())).isEmpty()) {
+            changed(draft, space);
+        }
+        if (request.mayWrite()) {
+            endPresence(draft, space);
+        }
+        return attachment;
     }
 
     /** A node may write to the space from now on: its presence map may be wrong. */

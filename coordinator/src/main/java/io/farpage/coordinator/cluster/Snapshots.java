@@ -15,6 +15,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.VmmState;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -211,29 +212,34 @@ public final class Snapshots {
             if (earlier.isPresent()) {
                 return earlier.get();
             }
-            if (of.snapshot().isEmpty() || of.deleting()) {
-                throw ProblemException.conflict(
-                        "no-snapshot",
-                        "space '%s' (id %d) %s; a clone is made of a snapshot: coordinator space snapshot %s"
-                                .formatted(
-                                        of.name(),
-                                        of.id(),
-                                        of.deleting() ? "is being deleted" : "is not a snapshot",
-                                        of.name()));
-            }
-            Spaces.checkName(draft, request.name());
-            Bounds.checkNewSpace(draft, 0);
-            long id = draft.newId();
-            Bounds.checkAllowed(draft, id, of.nodes().map(List::size).orElse(0));
-            Space made = new Space(id, request.name(), of.sizeBytes(), of.pageSize(), ExtentState.OK, time.now(), false)
-                    .withNodes(of.nodes())
-                    .withReplicas(of.copies())
-                    .withBase(of.id())
-                    .withCreation(creation);
-            draft.spaces.put(Keys.id(id), made);
-            draft.emit(EventKind.SPACE_CREATED, Optional.empty(), made);
-            return made;
+            return cloneOf(draft, of, request, creation, time.now());
         });
+    }
+
+    /** Makes a clone, as part of a change. */
+    static Space cloneOf(Draft draft, Space of, CloneRequest request, Optional<Creation> creation, Instant now) {
+        if (of.snapshot().isEmpty() || of.deleting()) {
+            throw ProblemException.conflict(
+                    "no-snapshot",
+                    "space '%s' (id %d) %s; a clone is made of a snapshot: coordinator space snapshot %s"
+                            .formatted(
+                                    of.name(),
+                                    of.id(),
+                                    of.deleting() ? "is being deleted" : "is not a snapshot",
+                                    of.name()));
+        }
+        Spaces.checkName(draft, request.name());
+        Bounds.checkNewSpace(draft, 0);
+        long id = draft.newId();
+        Bounds.checkAllowed(draft, id, of.nodes().map(List::size).orElse(0));
+        Space made = new Space(id, request.name(), of.sizeBytes(), of.pageSize(), ExtentState.OK, now, false)
+                .withNodes(of.nodes())
+                .withReplicas(of.copies())
+                .withBase(of.id())
+                .withCreation(creation);
+        draft.spaces.put(Keys.id(id), made);
+        draft.emit(EventKind.SPACE_CREATED, Optional.empty(), made);
+        return made;
     }
 
     /** Refuses the state file of a VMM whose snapshot does not exist, or has one. */

@@ -115,6 +115,36 @@ class ClonePagesTest {
         assertTrue(refused.problem("").detail().contains(said), refused::getMessage);
     }
 
+    private Attachment attachClone(String snapshot, String clone, Incarnation incarnation) {
+        return attachments.attachClone(
+                snapshot,
+                new CloneRequest(clone),
+                "w",
+                new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.empty(), Optional.of(Feature.words())));
+    }
+
+    @Test
+    void shouldMakeACloneAndAttachItInOneChange() {
+        attached();
+        Attachment made = attachClone("golden", "d", WRITER);
+        Space clone = with.spaces.require("d");
+        assertEquals(clone.id(), made.space());
+        assertEquals(AttachMode.EXCLUSIVE, made.mode());
+        assertEquals(theClone().base(), clone.base());
+        assertEquals(extents().size(), with.spaces.extents("d").extents().size());
+        refused("name-taken", "'d'", () -> attachClone("golden", "d", WRITER));
+    }
+
+    @Test
+    void shouldMakeNoCloneThatTheNodeMayNotAttach() {
+        attached();
+        refused("no-snapshot", "'c'", () -> attachClone("c", "d", WRITER));
+        refused("stale-incarnation", "'w'", () -> attachClone("golden", "d", new Incarnation(1)));
+        with.spaces.allow("golden", new SpaceNodes(Optional.of(List.of("h"))), Optional.empty());
+        refused("node-not-allowed", "'w'", () -> attachClone("golden", "d", WRITER));
+        assertTrue(with.spaces.all().stream().noneMatch(space -> space.name().equals("d")));
+    }
+
     @Test
     void shouldGiveACloneExtentsWithoutRoomWhenItIsAttached() {
         attached();

@@ -70,6 +70,12 @@ public final class GuestCommands {
         private @Nullable Long size;
 
         @Option(
+                names = "--clone-of",
+                paramLabel = "SNAPSHOT",
+                description = "Make the space as a clone of a snapshot, if it does not exist")
+        private @Nullable String cloneOf;
+
+        @Option(
                 names = "--page-size",
                 paramLabel = "SIZE",
                 converter = BytesOption.class,
@@ -184,7 +190,8 @@ public final class GuestCommands {
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
                     thin ? Optional.of(true) : Optional.empty(),
-                    reset ? Optional.of(true) : Optional.empty());
+                    reset ? Optional.of(true) : Optional.empty(),
+                    Optional.ofNullable(cloneOf));
             long deadline = System.nanoTime() + timeout.toNanos();
             byte[] answer = AgentTarget.send(
                     target.caller(),

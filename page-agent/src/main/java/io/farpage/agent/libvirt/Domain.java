@@ -129,6 +129,7 @@ public final class Domain {
                 yes(asked, "encrypted"),
                 Optional.ofNullable(asked.get("key-id")),
                 yes(asked, "thin"),
+                Optional.empty(),
                 Optional.empty());
     }
 

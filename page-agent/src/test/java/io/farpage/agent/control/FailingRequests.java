@@ -29,6 +29,7 @@ public final class FailingRequests implements AutoCloseable {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final AtomicInteger refusals = new AtomicInteger();
     private volatile String refusing = "";
+    private volatile Optional<Problem> refusal = Optional.empty();
     private volatile Optional<String> failing = Optional.empty();
     private volatile Optional<Answering> answering = Optional.empty();
 
@@ -56,7 +57,13 @@ public final class FailingRequests implements AutoCloseable {
 
     /** The next requests whose path begins so are refused as by a coordinator whose store cannot be written. */
     public void refuse(String path, int times) {
+        refuse(path, times, new Problem("about:blank", "Store failed", UNAVAILABLE, "the disk refuses to write", path));
+    }
+
+    /** The next requests whose path begins so are refused. */
+    public void refuse(String path, int times, Problem as) {
         refusing = path;
+        refusal = Optional.of(as);
         refusals.set(times);
     }
 
@@ -68,6 +75,14 @@ public final class FailingRequests implements AutoCloseable {
     /** How many requests such as {@code GET /api/v1/nodes} have come. */
     public int count(String request) {
         return forwarded.getOrDefault(request, 0);
+    }
+
+    /** How many requests have come that begin so. */
+    public int countOf(String beginning) {
+        return forwarded.entrySet().stream()
+                .filter(entry -> entry.getKey().startsWith(beginning))
+                .mapToInt(Map.Entry::getValue)
+                .sum();
     }
 
     /** Once the next answer to this path has been made, and before it is passed on, the task is run. */
@@ -88,7 +103,7 @@ public final class FailingRequests implements AutoCloseable {
                 return;
             }
             if (path.startsWith(refusing) && refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-                refuse(exchange, path);
+                refuse(exchange, refusal.orElseThrow());
                 return;
             }
             HttpRequest request = HttpRequest.newBuilder(coordinator.resolve(path))
@@ -117,11 +132,10 @@ public final class FailingRequests implements AutoCloseable {
         }
     }
 
-    private static void refuse(HttpExchange exchange, String path) throws IOException {
-        byte[] problem = Json.STRICT.writeValueAsBytes(
-                new Problem("about:blank", "Store failed", UNAVAILABLE, "the disk refuses to write", path));
+    private static void refuse(HttpExchange exchange, Problem as) throws IOException {
+        byte[] problem = Json.STRICT.writeValueAsBytes(as);
         exchange.getResponseHeaders().add("Content-Type", Problem.MEDIA_TYPE);
-        exchange.sendResponseHeaders(UNAVAILABLE, problem.length);
+        exchange.sendResponseHeaders(as.status(), problem.length);
         exchange.getResponseBody().write(problem);
     }
 

@@ -366,6 +366,14 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call(SpaceOperations.ATTACH.at(idOrName, node).with("extents", true), request);
     }
 
+    /**
+     * Makes a clone of a snapshot and attaches a node to it, in one change. Answers its extents, too.
+     */
+    public NewAttachment attachClone(String snapshot, String clone, String node, AttachRequest request)
+            throws CoordinatorException {
+        return transport.call(SpaceOperations.ATTACH_CLONE.at(snapshot, clone, node), request);
+    }
+
     /** Detaches a node from a space. */
     public void detach(String idOrName, String node, Incarnation incarnation, Detachment how)
             throws CoordinatorException {

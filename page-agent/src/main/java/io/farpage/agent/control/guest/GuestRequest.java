@@ -32,6 +32,8 @@ import java.util.OptionalLong;
  * @param keyId the id of the key of an encrypted space that the request creates; the key for new spaces, when left out
  * @param thin whether a space that the request creates takes room when pages are written first; false when left out
  * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
+ * @param cloneOf name or id of a snapshot: if there is no such space, it is made as a clone of that; an existing one
+ *     must be such a clone; no clone when left out
  */
 public record GuestRequest(
         @JsonProperty(required = true) String socket,
@@ -49,9 +51,79 @@ public record GuestRequest(
         Optional<Boolean> encrypted,
         Optional<String> keyId,
         Optional<Boolean> thin,
-        Optional<Boolean> reset) {
+        Optional<Boolean> reset,
+        Optional<String> cloneOf) {
 
     private static final int DEFAULT_MODE = 0600;
+
+    /** A guest of a space that exists, and nothing else that could be left out. */
+    public static GuestRequest at(Path socket) {
+        return new GuestRequest(
+                socket.toString(),
+                OptionalLong.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                OptionalInt.empty(),
+                OptionalLong.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /** The same request, for a clone of a snapshot. */
+    public GuestRequest withCloneOf(String snapshot) {
+        return new GuestRequest(
+                socket,
+                sizeBytes,
+                pageSize,
+                homes,
+                replicas,
+                localBytes,
+                prefetchPages,
+                replay,
+                socketMode,
+                socketOwner,
+                force,
+                takeover,
+                encrypted,
+                keyId,
+                thin,
+                reset,
+                Optional.of(snapshot));
+    }
+
+    /**
+     * Refuses what a clone has from its snapshot.
+     *
+     * @throws IllegalArgumentException names it
+     */
+    void checkClone() {
+        if (cloneOf.isPresent()) {
+            refuse("sizeBytes", sizeBytes.isPresent());
+            refuse("pageSize", pageSize.isPresent());
+            refuse("homes", homes.isPresent());
+            refuse("replicas", replicas.isPresent());
+            refuse("encrypted", encrypted.orElse(false));
+            refuse("keyId", keyId.isPresent());
+            refuse("thin", thin.isPresent());
+            refuse("reset", reset.orElse(false));
+        }
+    }
+
+    private void refuse(String field, boolean isGiven) {
+        if (isGiven) {
+            throw new IllegalArgumentException("%s: a clone is as its snapshot '%s'; leave %s out, or cloneOf"
+                    .formatted(field, cloneOf.orElseThrow(), field));
+        }
+    }
 
     /**
      * The users that may connect to the socket.

@@ -16,6 +16,7 @@ import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
@@ -132,13 +133,14 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Prepares a guest: creates its space if there is none, attaches to it exclusively or as a member, and listens for
-     * the VMM.
+     * Prepares a guest: creates its space, or makes it as a clone, if there is none and the request says how, attaches
+     * to it exclusively or as a member, and listens for the VMM.
      *
      * @return its status
      */
     public GuestStatus attach(String name, GuestRequest request) throws CoordinatorException, GuestException {
-        OptionalLong known = spaces.resolve(name);
+        checkClone(name, request);
+        OptionalLong known = request.cloneOf().isPresent() ? spaces.resolveAttached(name) : spaces.resolve(name);
         if (known.isPresent()) {
             requireNoGuest(known.getAsLong());
         }
@@ -162,6 +164,17 @@ public final class Guests implements AutoCloseable, SampledGuests {
             if (!accepted) {
                 socket.close();
             }
+        }
+    }
+
+    private static void checkClone(String name, GuestRequest request) throws GuestException {
+        try {
+            request.checkClone();
+            if (request.cloneOf().isPresent()) {
+                var _ = new CloneRequest(name);
+            }
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }
     }
 
@@ -225,22 +238,50 @@ public final class Guests implements AutoCloseable, SampledGuests {
     /** @param known id of the space, if there was one when the request came */
     private GuestStatus attach(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
+        try {
+            Optional<SpaceUse> clone = known.isPresent() || request.cloneOf().isEmpty()
+                    ? Optional.empty()
+                    : makeClone(request.cloneOf().get(), name);
+            return clone.isPresent()
+                    ? open(clone.get(), false, request, socket)
+                    : attachExisting(name, known, request, socket);
+        } catch (SpaceInUseException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** The use of a clone that is made; empty if there is a space of that name, also one that this has made. */
+    private Optional<SpaceUse> makeClone(String snapshot, String name) throws CoordinatorException, GuestException {
+        try {
+            return spaces.useNewClone(snapshot, name);
+        } catch (CoordinatorRefusedException e) {
+            creation.cloneByItself(snapshot, name, e);
+            return Optional.empty();
+        }
+    }
+
+    private GuestStatus attachExisting(String name, OptionalLong known, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
         Optional<Space> created = creation.createIfAbsent(name, request);
         OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : known;
         if (id.isEmpty()) {
             id = spaces.resolve(name); // another request has created it meanwhile
         }
-        try {
-            Optional<SpaceUse> exclusive =
-                    id.isPresent() ? spaces.useForGuest(id.getAsLong(), GuestOpening.claim(request)) : Optional.empty();
-            SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
-                    Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
-            Guest guest = opening.open(use, created.isPresent(), request, socket);
-            begin(guest);
-            return guest.status();
-        } catch (SpaceInUseException e) {
-            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        if (id.isPresent() && request.cloneOf().isPresent()) {
+            creation.requireCloneOf(request.cloneOf().get(), id.getAsLong());
         }
+        Optional<SpaceUse> exclusive =
+                id.isPresent() ? spaces.useForGuest(id.getAsLong(), GuestOpening.claim(request)) : Optional.empty();
+        SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
+                Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
+        return open(use, created.isPresent(), request, socket);
+    }
+
+    private GuestStatus open(SpaceUse use, boolean isCreated, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
+        Guest guest = opening.open(use, isCreated, request, socket);
+        begin(guest);
+        return guest.status();
     }
 
     private synchronized void begin(Guest guest) {

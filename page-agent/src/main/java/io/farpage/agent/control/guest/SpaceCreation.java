@@ -7,6 +7,7 @@ import io.farpage.agent.control.seal.Seals;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
@@ -15,12 +16,17 @@ import io.farpage.coordinator.model.VmmState;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.UnaryOperator;
 
 /** Creates spaces for guests. Thread-safe. */
 final class SpaceCreation {
     private static final Duration DELETION = Duration.ofSeconds(5);
     private static final int FORBIDDEN = 403;
+    /** The types of the problems with which the coordinator answers that a node may not, and that a name is taken. */
+    private static final String NOT_ALLOWED = "forbidden";
+
+    private static final String NAME_TAKEN = "name-taken";
     private static final Duration DELETION_POLL = Duration.ofMillis(20);
 
     private final CoordinatorClient coordinator;
@@ -91,6 +97,40 @@ final class SpaceCreation {
                 request.thin(),
                 Optional.empty(),
                 Optional.empty())));
+    }
+
+    /**
+     * After a clone was refused that would have been made and attached in one request: makes it, if the coordinator is
+     * of an earlier build, which knows no such request. Nothing is done if there is a space of that name.
+     */
+    void cloneByItself(String snapshot, String name, CoordinatorRefusedException refusal)
+            throws CoordinatorException, GuestException {
+        if (refusal.isNotFound() && coordinator.space(snapshot).isPresent()) {
+            coordinator.makeClone(snapshot, new CloneRequest(name));
+        } else if (refusal.problem().is(NOT_ALLOWED)) {
+            throw new GuestException(
+                    Obstacle.FORBIDDEN,
+                    "%s; an operator makes it: coordinator space clone %s --name %s"
+                            .formatted(refusal.getMessage(), snapshot, name));
+        } else if (!refusal.problem().is(NAME_TAKEN)) {
+            throw refusal;
+        }
+    }
+
+    /** Refuses a space that is not a clone of a snapshot. */
+    void requireCloneOf(String snapshot, long id) throws CoordinatorException, GuestException {
+        Optional<Space> of = coordinator.space(snapshot);
+        Optional<Space> clone = coordinator.space(Long.toString(id));
+        if (of.isEmpty()) {
+            throw new GuestException(Obstacle.NOT_FOUND, "there is no snapshot '" + snapshot + "'");
+        }
+        if (clone.isPresent()
+                && !clone.get().base().equals(OptionalLong.of(of.get().id()))) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' exists and is not a clone of '%s'; leave cloneOf out, or choose another name"
+                            .formatted(clone.get().name(), snapshot));
+        }
     }
 
     /** Creates a space. */

@@ -3,6 +3,7 @@ package io.farpage.agent.control.space;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Attached;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Detachment;
 import io.farpage.coordinator.model.Extent;
@@ -56,8 +57,15 @@ final class Attachments {
     /** Spaces to which the coordinator may have attached this node although their map was never read. */
     private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
 
+    /** Names of clones that the coordinator may have made for this node, and attached it to, as above. */
+    private final Set<String> orphanClones = ConcurrentHashMap.newKeySet();
+
     /** By the remainder of the id. */
     private final List<Object> gates = Stream.generate(Object::new).limit(GATES).toList();
+
+    /** Of clones that are being made, by the remainder of the name's hash. Entered before a gate of an id. */
+    private final List<Object> cloneGates =
+            Stream.generate(Object::new).limit(GATES).toList();
 
     private final Changes changes;
     private final LongConsumer detached;
@@ -84,6 +92,10 @@ final class Attachments {
 
     private Object gate(long id) {
         return gates.get((int) (id % GATES));
+    }
+
+    private Object cloneGate(String name) {
+        return cloneGates.get(Math.floorMod(name.hashCode(), GATES));
     }
 
     /** Attaches beside other nodes, unless this node is attached. Empty if there is no such space. */
@@ -123,6 +135,42 @@ final class Attachments {
                 return attach(id, AttachMode.MEMBER, claim);
             }
         });
+    }
+
+    /**
+     * Makes a clone of a snapshot, and begins the exclusive use of it.
+     *
+     * @throws SpaceInUseException if another use of this node has begun since it was made
+     */
+    AttachedSpace enterClone(String snapshot, String name) throws CoordinatorException {
+        synchronized (cloneGate(name)) {
+            // Removed once the clone is held, or was certainly not made.
+            orphanClones.add(name);
+            try {
+                NewAttachment made = requests.attachClone(snapshot, name);
+                AttachedSpace space = beginUse(made);
+                orphanClones.remove(name);
+                return space;
+            } catch (CoordinatorRefusedException e) {
+                orphanClones.remove(name);
+                throw e;
+            } catch (CoordinatorException e) {
+                var _ = changes.change();
+                throw e;
+            }
+        }
+    }
+
+    private AttachedSpace beginUse(NewAttachment made) {
+        synchronized (gate(made.space())) {
+            Optional<AttachedSpace> other = find(made.space());
+            if (other.isPresent()) {
+                throw inUse(other.get());
+            }
+            AttachedSpace space = attachedTo(made.extents().orElseThrow(), made.presence());
+            space.attachedBy(made.id());
+            return putExclusively(space);
+        }
     }
 
     /** Attaches to a space that this node is not attached to. */
@@ -348,7 +396,13 @@ final class Attachments {
     }
 
     /** Whether this agent has asked for the attachment to a space, and does not hold the space. */
-    boolean isOrphan(long id) {
+    boolean isOrphan(Attached.Held held) {
+        long id = held.attachment().space();
+        if (held.extents()
+                .filter(now -> orphanClones.contains(now.space().name()))
+                .isPresent()) {
+            orphans.add(id); // a later document may leave the name out
+        }
         return orphans.contains(id);
     }
 
@@ -356,7 +410,14 @@ final class Attachments {
      * Detaches from a space that this agent does not hold. If it has attached to the space meanwhile, the document that
      * listed it was applied before: it is requested again.
      */
-    void giveUp(long id) throws CoordinatorException {
+    void giveUp(Attached.Held held) throws CoordinatorException {
+        Optional<String> name = held.extents().map(now -> now.space().name());
+        synchronized (cloneGate(name.orElse(""))) {
+            giveUp(held.attachment().space());
+        }
+    }
+
+    private void giveUp(long id) throws CoordinatorException {
         synchronized (gate(id)) {
             if (attached.containsKey(id)) {
                 var _ = changes.change();

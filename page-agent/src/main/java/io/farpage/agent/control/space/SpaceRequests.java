@@ -84,6 +84,11 @@ class SpaceRequests {
         return coordinator.attachAndRead(Long.toString(id), node, request(mode, claim));
     }
 
+    /** Makes a clone of a snapshot and attaches this node to it alone. */
+    NewAttachment attachClone(String snapshot, String clone) throws CoordinatorException {
+        return coordinator.attachClone(snapshot, clone, node, request(AttachMode.EXCLUSIVE, Claim.PLAIN));
+    }
+
     private AttachRequest request(AttachMode mode, Claim claim) {
         AttachRequest request = new AttachRequest(
                 incarnation, mode, claim.force() ? Optional.of(true) : Optional.empty(), Optional.of(UNDERSTOOD));

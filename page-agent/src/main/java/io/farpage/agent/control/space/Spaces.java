@@ -156,13 +156,20 @@ public final class Spaces implements AutoCloseable {
         if (id.isPresent()) {
             return id;
         }
-        for (AttachedSpace space : attachments.all()) {
-            if (space.name().equals(nameOrId) && !space.isLeaving()) {
-                return OptionalLong.of(space.id());
-            }
+        OptionalLong attached = resolveAttached(nameOrId);
+        if (attached.isPresent()) {
+            return attached;
         }
         Optional<Space> known = requests.space(nameOrId);
         return known.isPresent() ? OptionalLong.of(known.get().id()) : OptionalLong.empty();
+    }
+
+    /** The id of a space of a name that this node is attached to. */
+    public OptionalLong resolveAttached(String name) {
+        return attachments.all().stream()
+                .filter(space -> space.name().equals(name) && !space.isLeaving())
+                .mapToLong(AttachedSpace::id)
+                .findFirst();
     }
 
     /** A space by id or name, as the coordinator describes it now; empty if there is none. */
@@ -228,6 +235,16 @@ public final class Spaces implements AutoCloseable {
     public Optional<SpaceUse> useExclusively(long id, Claim claim) throws CoordinatorException {
         Optional<AttachedSpace> entered = attachments.enterExclusively(id, claim);
         return entered.isPresent() ? begun(entered.get()) : Optional.empty();
+    }
+
+    /**
+     * Makes a clone of a snapshot, and begins the exclusive use of it, in one request to the coordinator.
+     *
+     * @return what to close after use; empty if the snapshot is being deleted
+     * @throws CoordinatorException also if there is a space of that name
+     */
+    public Optional<SpaceUse> useNewClone(String snapshot, String name) throws CoordinatorException {
+        return begun(attachments.enterClone(snapshot, name));
     }
 
     /**
@@ -422,9 +439,9 @@ public final class Spaces implements AutoCloseable {
         if (!hasAllKeys && !isWhole) {
             change(); // the key may have been left out
         }
-        listed.keySet().stream()
+        listed.values().stream()
                 .filter(attachments::isOrphan)
-                .forEach(id -> begin("orphan", id, () -> attachments.giveUp(id)));
+                .forEach(held -> begin("orphan", held.attachment().space(), () -> attachments.giveUp(held)));
     }
 
     private void begin(String what, long space, Errands.Request request) {

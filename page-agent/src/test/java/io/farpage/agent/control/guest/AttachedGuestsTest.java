@@ -23,6 +23,8 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.CloneRequest;
 import io.farpage.coordinator.model.HostedAck;
@@ -36,6 +38,7 @@ import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.rest.Problem;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -127,23 +130,7 @@ final class AttachedGuestsTest {
     }
 
     private GuestRequest request(String space) {
-        return new GuestRequest(
-                directory.resolve(space + ".sock").toString(),
-                OptionalLong.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                OptionalInt.empty(),
-                OptionalLong.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty());
+        return GuestRequest.at(directory.resolve(space + ".sock"));
     }
 
     private long id(String space) throws Exception {
@@ -223,6 +210,137 @@ final class AttachedGuestsTest {
             assertEquals(Optional.of(Presence.ZEROS), snapshot.presence());
         }
         assertEquals(0, between.count("GET " + SPACES + golden));
+    }
+
+    private static final String DOCUMENT = "GET /api/v1/nodes/a/attached";
+    private static final String NEW_CLONE = SPACES + "golden/clones/third/attachments/a";
+
+    private GuestStatus attachClone(String snapshot, String name) throws Exception {
+        return guests.attach(name, request(name).withCloneOf(snapshot));
+    }
+
+    @Test
+    void shouldMakeTheCloneOfAGuestAndAttachItInOneRequest() throws Exception {
+        GuestStatus status = attachClone("golden", "third");
+        assertEquals(id("third"), status.spaceId());
+        assertEquals(1, between.count("PUT " + NEW_CLONE));
+        assertEquals(0, between.count("GET " + SPACES + "third"));
+        assertEquals(
+                AttachMode.EXCLUSIVE,
+                coordinator.client().attachments("third").getFirst().mode());
+        assertEquals(
+                OptionalLong.of(id("golden")),
+                coordinator.client().space("third").orElseThrow().base());
+    }
+
+    @Test
+    void shouldAttachTheCloneThatAnEarlierRequestHasMade() throws Exception {
+        assertEquals(id("first"), attachClone("golden", "first").spaceId());
+        guests.detach("first");
+        assertEquals(
+                id("first"), attachClone(Long.toString(id("golden")), "first").spaceId());
+    }
+
+    @Test
+    void shouldRefuseACloneWhoseNameAnotherSpaceHas() throws Exception {
+        coordinator.client().createSpace(new SpaceRequest("plain", 1 << 20, OptionalInt.of(PAGE), Optional.empty()));
+        GuestException refusal = assertThrows(GuestException.class, () -> attachClone("golden", "plain"));
+        assertEquals(Obstacle.CONFLICT, refusal.obstacle());
+        assertEquals(
+                "space 'plain' exists and is not a clone of 'golden'; leave cloneOf out, or choose another name",
+                refusal.getMessage());
+    }
+
+    private String refusedClone(String snapshot, String name) {
+        return String.valueOf(assertThrows(GuestException.class, () -> attachClone(snapshot, name))
+                .getMessage());
+    }
+
+    @Test
+    void shouldRefuseACloneOfWhatIsNoSnapshot() throws Exception {
+        CoordinatorRefusedException refusal =
+                assertThrows(CoordinatorRefusedException.class, () -> attachClone("first", "third"));
+        assertTrue(refusal.problem().is("no-snapshot"), refusal::getMessage);
+        assertEquals(Optional.empty(), coordinator.client().space("third"));
+    }
+
+    @Test
+    void shouldRefuseACloneWithASizeOrANameOfDigits() {
+        GuestRequest sized = new GuestRequest(
+                        request("third").socket(),
+                        OptionalLong.of(1 << 20),
+                        OptionalInt.empty(),
+                        Optional.empty(),
+                        OptionalInt.empty(),
+                        OptionalLong.empty(),
+                        OptionalInt.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty())
+                .withCloneOf("golden");
+        assertEquals(
+                "sizeBytes: a clone is as its snapshot 'golden'; leave sizeBytes out, or cloneOf",
+                assertThrows(GuestException.class, () -> guests.attach("third", sized))
+                        .getMessage());
+        assertEquals("name: '17' must not be all digits", refusedClone("golden", "17"));
+    }
+
+    @Test
+    void shouldMakeACloneAtACoordinatorOfAnEarlierBuild() throws Exception {
+        between.refuse(NEW_CLONE, 1, new Problem("about:blank", "Not found", 404, "there is nothing there", NEW_CLONE));
+        long made = attachClone("golden", "third").spaceId();
+        assertEquals(id("third"), made);
+        assertEquals(1, between.count("POST " + SPACES + "golden/clones"));
+    }
+
+    @Test
+    void shouldSayHowACloneIsMadeThatTheNodeMayNotMake() {
+        between.refuse(
+                NEW_CLONE,
+                1,
+                new Problem("urn:farpage:problem:forbidden", "Forbidden", 403, "it takes role operator", NEW_CLONE));
+        GuestException refusal = assertThrows(GuestException.class, () -> attachClone("golden", "third"));
+        assertEquals(Obstacle.FORBIDDEN, refusal.obstacle());
+        assertTrue(String.valueOf(refusal.getMessage()).endsWith("coordinator space clone golden --name third"));
+    }
+
+    /** One that is asked for from now on: the next one is asked for once it is applied. */
+    private void applyDocument() {
+        for (int i = 0; i < 2; i++) {
+            int read = between.countOf(DOCUMENT);
+            spaces.refresh();
+            Deadlines.await("a document", Deadlines.SHORT).until(() -> between.countOf(DOCUMENT) > read);
+        }
+    }
+
+    /** The answer is lost: the node is attached to a clone of which it knows the name alone. */
+    @Test
+    void shouldDetachTheCloneWhoseAnswerWasLost() throws Exception {
+        spaces.start((_, _) -> true);
+        between.beforeAnswering(NEW_CLONE, () -> {
+            throw new IllegalStateException("the answer is lost");
+        });
+        assertThrows(CoordinatorUnreachableException.class, () -> attachClone("golden", "third"));
+        Deadlines.await("the detachment", Deadlines.SHORT)
+                .until(() -> coordinator.client().attachments("third").isEmpty());
+        assertEquals(id("third"), attachClone("golden", "third").spaceId());
+    }
+
+    /** A document that lists the clone is applied before the answer has arrived. */
+    @Test
+    void shouldKeepACloneThatADocumentListsBeforeTheAnswer() throws Exception {
+        spaces.start((_, _) -> true);
+        between.beforeAnswering(NEW_CLONE, this::applyDocument);
+        long id = attachClone("golden", "third").spaceId();
+        applyDocument();
+        assertEquals(1, coordinator.client().attachments(Long.toString(id)).size());
     }
 
     @Test

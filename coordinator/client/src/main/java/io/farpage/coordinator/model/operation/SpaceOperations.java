@@ -73,6 +73,13 @@ public final class SpaceOperations {
                     Operation.IDEMPOTENCY_KEY,
                     "drawn for this request; the same request with it again answers the same space"));
 
+    public static final Operation<AttachRequest, NewAttachment> ATTACH_CLONE = put(
+                    SPACE + "/clones/{clone}/attachments/{node}",
+                    OPERATOR.or(Access.nodeInPathIf("node", NODES_CREATE_SPACES)),
+                    "space.clone")
+            .json(AttachRequest.class, NewAttachment.class)
+            .summary("Make a clone of a snapshot and attach a node to it, in one change; the answer has its extents");
+
     public static final Operation<Void, Space> SHOW =
             get(SPACE, READ, Space.class).summary("A space by id or name");
 

@@ -63,7 +63,7 @@ final class Attachments {
     /** By the remainder of the id. */
     private final List<Object> gates = Stream.generate(Object::new).limit(GATES).toList();
 
-    /** Of clones that are being made, by the remainder of the name's hash. Entered before a gate of an id. */
+    /** For clones that are being made, by the remainder of the name's hash. Entered before a gate of an id. */
     private final List<Object> cloneGates =
             Stream.generate(Object::new).limit(GATES).toList();
 

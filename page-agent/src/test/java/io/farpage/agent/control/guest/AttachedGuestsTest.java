@@ -320,7 +320,7 @@ final class AttachedGuestsTest {
         }
     }
 
-    /** The answer is lost: the node is attached to a clone of which it knows the name alone. */
+    /** The answer is lost: the node is attached to a clone, and knows its name alone. */
     @Test
     void shouldDetachTheCloneWhoseAnswerWasLost() throws Exception {
         spaces.start((_, _) -> true);

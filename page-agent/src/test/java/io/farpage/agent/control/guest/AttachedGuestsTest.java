@@ -23,6 +23,7 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
@@ -47,6 +48,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -337,10 +339,22 @@ final class AttachedGuestsTest {
     @Test
     void shouldKeepACloneThatADocumentListsBeforeTheAnswer() throws Exception {
         spaces.start((_, _) -> true);
-        between.beforeAnswering(NEW_CLONE, this::applyDocument);
-        long id = attachClone("golden", "third").spaceId();
+        AtomicLong made = new AtomicLong();
+        between.beforeAnswering(NEW_CLONE, () -> {
+            made.set(attachmentToThird());
+            applyDocument();
+        });
+        attachClone("golden", "third");
         applyDocument();
-        assertEquals(1, coordinator.client().attachments(Long.toString(id)).size());
+        assertEquals(made.get(), attachmentToThird());
+    }
+
+    private long attachmentToThird() {
+        try {
+            return coordinator.client().attachments("third").getFirst().id();
+        } catch (CoordinatorException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

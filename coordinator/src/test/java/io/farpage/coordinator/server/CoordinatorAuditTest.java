@@ -100,6 +100,7 @@ class CoordinatorAuditTest {
                 space.allow-pulls POST /api/v1/spaces/{id}/attachments/{node}/pulls
                 space.attach PUT /api/v1/spaces/{id}/attachments/{node}
                 space.clone POST /api/v1/spaces/{id}/clones
+                space.clone PUT /api/v1/spaces/{id}/clones/{clone}/attachments/{node}
                 space.create POST /api/v1/spaces
                 space.deallocate POST /api/v1/spaces/{id}/attachments/{node}/deallocations
                 space.delete DELETE /api/v1/spaces/{id}

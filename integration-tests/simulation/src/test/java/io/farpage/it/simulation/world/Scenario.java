@@ -48,6 +48,8 @@ public final class Scenario {
     private final Map<Guest, String> leaving = new LinkedHashMap<>();
     /** The hosts that guests come to whose memory no agent has taken yet. */
     private final Map<Guest, String> coming = new LinkedHashMap<>();
+    /** The snapshots of clones that are made when they enter. */
+    private final Map<Guest, String> entering = new HashMap<>();
     /** The agents that wait for the VMMs of guests. */
     private final Map<Guest, Node> awaited = new HashMap<>();
     /** Hosts from which a guest is taken away: their agent goes on until that is done. */
@@ -272,14 +274,20 @@ public final class Scenario {
         return variant.has(Variant.LIVE) && !variant.has(Variant.PARK) && !encrypted.contains(guest);
     }
 
-    /** Makes a snapshot of what a guest has left, and a clone of that. */
+    /** Makes a snapshot of what a guest has left, and a clone of that, now or when it enters. */
     Guest cloned(Guest left) {
         String name = left.space() + "c";
         awaitUnderFaults("a snapshot of " + left.space() + " is made", 60, () -> operator.makeSnapshot(left.space()));
-        awaitUnderFaults("a clone of " + left.space() + " is made", 60, () -> operator.makeClone(left.space(), name));
+        Guest clone = left.cloned(name);
+        if (engine.oneIn(2)) {
+            entering.put(clone, left.space());
+        } else {
+            awaitUnderFaults(
+                    "a clone of " + left.space() + " is made", 60, () -> operator.makeClone(left.space(), name));
+        }
         engine.trail().count("clone made");
         note("%s is a clone of %s".formatted(name, left.space()));
-        return left.cloned(name);
+        return clone;
     }
 
     private long localBytes(Guest guest) {
@@ -446,7 +454,9 @@ public final class Scenario {
 
     /** A host begins to use the space that a guest has left. */
     void enter(Guest guest, String on) throws Exception {
-        attach(guest, on, "\"localBytes\":%d".formatted(localBytes(guest)));
+        String snapshot = entering.remove(guest);
+        String cloneOf = snapshot == null ? "" : ",\"cloneOf\":\"" + snapshot + "\"";
+        attach(guest, on, "\"localBytes\":%d%s".formatted(localBytes(guest), cloneOf));
         compare(guest);
     }
 

@@ -148,9 +148,7 @@ final class Attachments {
             orphanClones.add(name);
             try {
                 NewAttachment made = requests.attachClone(snapshot, name);
-                AttachedSpace space = beginUse(made);
-                orphanClones.remove(name);
-                return space;
+                return beginUse(made);
             } catch (CoordinatorRefusedException e) {
                 orphanClones.remove(name);
                 throw e;
@@ -309,6 +307,7 @@ final class Attachments {
 
     private void put(AttachedSpace space) {
         attached.put(space.id(), space);
+        orphanClones.remove(space.name());
         orphans.remove(space.id());
     }
 
@@ -420,6 +419,8 @@ final class Attachments {
     private void giveUp(long id) throws CoordinatorException {
         synchronized (gate(id)) {
             if (attached.containsKey(id)) {
+                // A document that listed a clone by its name may have been looked at while the space was put.
+                orphans.remove(id);
                 var _ = changes.change();
             } else {
                 requests.detach(id, Detachment.PLAIN);

@@ -159,6 +159,12 @@ final class FollowedSpacesTest {
         }
 
         @Override
+        NewAttachment attachClone(String snapshot, String clone) throws CoordinatorException {
+            record("clone " + snapshot + " as " + clone);
+            throw away();
+        }
+
+        @Override
         void attachToWrite(long id) throws CoordinatorException {
             record("attach %d to write".formatted(id));
         }
@@ -351,6 +357,19 @@ final class FollowedSpacesTest {
         pass();
         assertTrue(use.isRevoked(), done::toString);
         use.close();
+    }
+
+    /** The answer to the request that made it was lost, and its guest has been attached again. */
+    @Test
+    void shouldNotTakeACloneThatIsHeldForAnOrphan() throws Exception {
+        assertThrows(CoordinatorUnreachableException.class, () -> spaces.useNewClone("golden", "space1"));
+        exclusively(1);
+        step(document(2, held(1, false, space(1, 2, 1))));
+        pass();
+        done.clear();
+        pass();
+        pass();
+        assertEquals(List.of(), done, "no document is asked for in vain");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.pins.PinWatch;
+import io.farpage.agent.control.pins.PinWatches;
 import io.farpage.linux.uffd.MemoryFile;
 import java.io.IOException;
 
@@ -22,10 +23,10 @@ final class Backing implements AutoCloseable {
      * @param vmm the process that handed it over
      * @throws HandoffException if the memory may be pinned and such memory must be refused
      */
-    static Backing start(String space, int descriptor, int vmm, PinPolicy policy) throws HandoffException {
+    static Backing start(String space, int descriptor, int vmm, PinWatches watches) throws HandoffException {
         try {
-            PinWatch pins = PinWatch.start(space, vmm, descriptor, policy);
-            if (policy.mode() == PinPolicy.Mode.REFUSE && pins.isHeld()) {
+            PinWatch pins = watches.start(space, vmm, descriptor);
+            if (watches.policy().mode() == PinPolicy.Mode.REFUSE && pins.isHeld()) {
                 pins.close();
                 throw new HandoffException(pins.found()
                         + "; memory that may be pinned cannot be evicted. Open disks without O_DIRECT (QEMU:"

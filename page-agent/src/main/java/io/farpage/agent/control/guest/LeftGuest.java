@@ -1,6 +1,5 @@
 package io.farpage.agent.control.guest;
 
-import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.seal.SpaceSeal;
@@ -207,10 +206,7 @@ final class LeftGuest {
         Backing backing = null;
         try {
             backing = Backing.start(
-                    record.name(),
-                    file,
-                    record.pid(),
-                    new PinPolicy(PinPolicy.Mode.REFUSE, hosts.pins().linger()));
+                    record.name(), file, record.pid(), hosts.pins().refusing());
             Userfaultfd uffd = Userfaultfd.adopt(Objects.requireNonNull(parts.get(KeptGuest.USERFAULTFD)));
             guest.succeed(keeping.incarnation());
             Paging paging = new MemberPaging(

@@ -1,6 +1,5 @@
 package io.farpage.agent.control.guest;
 
-import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.coherence.CoherentMembers;
 import io.farpage.agent.data.coherence.MemberId;
@@ -60,10 +59,7 @@ final class MemberAdmission implements Guest.Admission {
             Descriptors.check(open, slices);
             Sockets.setBlocking(Errno.ofThread(), open.getFirst(), false);
             backing = Backing.start(
-                    map.name(),
-                    open.getLast(),
-                    message.pid(),
-                    new PinPolicy(PinPolicy.Mode.REFUSE, hosts.pins().linger()));
+                    map.name(), open.getLast(), message.pid(), hosts.pins().refusing());
             open.removeLast();
             Optional<String> obstacle = backing.pins()
                     .unserved()

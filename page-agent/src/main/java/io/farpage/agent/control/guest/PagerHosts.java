@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.pins.PinWatches;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.util.List;
@@ -13,7 +14,7 @@ final class PagerHosts {
 
     private final List<PagerHost> hosts;
     private final int[] pagers;
-    private final PinPolicy pins;
+    private final PinWatches pins;
     private final int maxOfHeap;
     private int taken;
 
@@ -22,14 +23,14 @@ final class PagerHosts {
      * @param pins policy for guests whose memory may be pinned
      */
     PagerHosts(List<PagerHost> hosts, PinPolicy pins) {
-        this.pins = pins;
+        this.pins = new PinWatches(pins);
         this.maxOfHeap = Footprint.pagers(Runtime.getRuntime().maxMemory());
         this.hosts = List.copyOf(hosts);
         this.pagers = new int[hosts.size()];
     }
 
-    /** The policy for guests whose memory may be pinned. */
-    PinPolicy pins() {
+    /** Watches the VMMs of guests for pins. */
+    PinWatches pins() {
         return pins;
     }
 

@@ -3,7 +3,6 @@ package io.farpage.agent.control.pins;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -12,45 +11,34 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds the processes that have a file mapped (proc_pid_maps(5)). One thread. */
-final class MemoryOwners {
+/** The processes that have the memory file of a guest mapped, and whether they are served. One thread. */
+final class MemoryOwners implements AutoCloseable {
     private static final String SMAPS_FLAGS = "VmFlags:";
 
     private final int agent;
-    private final String mark;
+    private final MappingSearch.Watched file;
     /** Each process besides the VMM that maps the file → whether its mappings are served. */
     private final Map<Integer, Boolean> judged = new HashMap<>();
 
     /** @param descriptor of the file, in this process */
-    MemoryOwners(int descriptor) throws IOException {
-        this(descriptor, Math.toIntExact(ProcessHandle.current().pid()));
+    MemoryOwners(int descriptor, MappingSearch search) throws IOException {
+        this(descriptor, search, Math.toIntExact(ProcessHandle.current().pid()));
     }
 
     /** @param agent process id of the agent, whose own mappings do not count */
-    MemoryOwners(int descriptor, int agent) throws IOException {
+    MemoryOwners(int descriptor, MappingSearch search, int agent) throws IOException {
         this.agent = agent;
-        Path file = Path.of("/proc/self/fd", Integer.toString(descriptor));
-        long device = (long) Files.getAttribute(file, "unix:dev");
-        long inode = (long) Files.getAttribute(file, "unix:ino");
-        // Split as in makedev(3).
-        long major = (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
-        long minor = (device & 0xff) | (device >>> 12 & ~0xffL & 0xffffffffL);
-        mark = " %02x:%02x %d ".formatted(major, minor, inode);
+        file = search.watch(MappedFile.of(descriptor));
     }
 
-    /** Process ids, without processes that this user may not inspect. */
-    Set<Integer> find() {
-        Set<Integer> owners = new TreeSet<>();
-        try (DirectoryStream<Path> processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
-            for (Path process : processes) {
-                if (maps(process)) {
-                    owners.add(Integer.parseInt(process.getFileName().toString()));
-                }
-            }
-        } catch (IOException e) {
-            return owners; // what was found so far; the process of the handoff is inspected in any case
-        }
-        return owners;
+    /** As {@link MappingSearch.Watched#now}. */
+    Set<Integer> now() {
+        return file.now();
+    }
+
+    /** As {@link MappingSearch.Watched#lately}. */
+    Set<Integer> lately() {
+        return file.lately();
     }
 
     /**
@@ -58,7 +46,7 @@ final class MemoryOwners {
      * not resident are zeros for such a process, and its first access puts these zeros into the file. A child that the
      * agent serves inherits the registration.
      *
-     * @param owners what {@link #find} has found
+     * @param owners those that map the file
      */
     OptionalInt unserved(Set<Integer> owners, int vmm) {
         Set<Integer> others = new TreeSet<>(owners);
@@ -77,7 +65,7 @@ final class MemoryOwners {
     private boolean isServed(int pid) {
         try (BufferedReader lines = Files.newBufferedReader(
                 Path.of("/proc", Integer.toString(pid), "smaps"), StandardCharsets.ISO_8859_1)) {
-            return isServed(lines, mark);
+            return isServed(lines, file.file());
         } catch (IOException e) {
             return true; // the process has ended
         }
@@ -87,9 +75,8 @@ final class MemoryOwners {
      * Whether a userfaultfd is registered for a mapping of a file (proc_pid_smaps(5)), or no mapping of the file has
      * access rights. A child that is served may have inherited another mapping beside.
      *
-     * @param mark what the lines of these mappings contain
      */
-    static boolean isServed(BufferedReader smaps, String mark) throws IOException {
+    static boolean isServed(BufferedReader smaps, MappedFile file) throws IOException {
         boolean within = false;
         boolean isUsed = false;
         for (String line = smaps.readLine(); line != null; line = smaps.readLine()) {
@@ -98,7 +85,7 @@ final class MemoryOwners {
                     return true;
                 }
                 within = false;
-            } else if (line.contains(mark)) {
+            } else if (file.isIn(line)) {
                 within = true;
                 isUsed |= !line.contains(" ---");
             }
@@ -106,13 +93,8 @@ final class MemoryOwners {
         return !isUsed;
     }
 
-    /** In one string, since a handoff waits for this, and most processes have hundreds of lines without the mark. */
-    private boolean maps(Path process) {
-        try {
-            return Files.readString(process.resolve("maps"), StandardCharsets.ISO_8859_1)
-                    .contains(mark);
-        } catch (IOException e) {
-            return false; // the process has ended, or this user may not inspect it
-        }
+    @Override
+    public void close() {
+        file.close();
     }
 }

@@ -28,16 +28,14 @@ final class PinInspector implements AutoCloseable {
     PinInspector(int vmm, MemoryOwners owners) {
         this.vmm = vmm;
         this.owners = owners;
-        Set<Integer> found = owners.find();
+        Set<Integer> found = owners.now();
         open(found);
         judge(found);
     }
 
-    /**
-     * Looks for processes that map the memory and are not served. Reads the mappings of all processes: not for often.
-     */
+    /** Looks for processes that map the memory and are not served, as they were in the last seconds. */
     void lookForOthers() {
-        judge(owners.find());
+        judge(owners.lately());
     }
 
     /** Which process maps the memory and is not served; empty if none was found. */
@@ -84,7 +82,7 @@ final class PinInspector implements AutoCloseable {
         Finding found = scanKnown(inspection);
         if (found.kind() == Kind.GONE) {
             // A child process may map the memory now.
-            open(owners.find());
+            open(owners.now());
             found = scanKnown(inspection);
         }
         return found.isClearOrBusy() ? unserved.or(() -> unreadable).orElse(found) : found;
@@ -144,5 +142,6 @@ final class PinInspector implements AutoCloseable {
     @Override
     public void close() {
         processes.forEach(VmmProcess::close);
+        owners.close();
     }
 }

@@ -31,11 +31,6 @@ public final class PinWatch implements Pins, AutoCloseable {
     /** A change is logged at once. Another change within this time is logged at its end, if it still holds. */
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** How often other processes are looked for that map the memory, and how much rarer than it takes at least. */
-    private static final long OTHERS_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-    private static final long OTHERS_SHARE = 200;
-
     private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final Duration STOP = Duration.ofSeconds(5);
@@ -59,7 +54,6 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile Runnable onInspected = () -> {};
 
     private volatile Optional<String> unserved = Optional.empty();
-    private long othersDueNanos;
     private long seenNanos;
     /** The inspection in which eviction was suspended, or a descriptor that may pin was found last. */
     private long heldIn;
@@ -87,10 +81,10 @@ public final class PinWatch implements Pins, AutoCloseable {
      * @param file descriptor of the memory file, in this process
      * @throws IOException if the file cannot be inspected
      */
-    public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
-        long begin = System.nanoTime();
-        PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
-        watch.lookedForOthers(begin);
+    static PinWatch start(String space, int vmm, int file, PinWatches of) throws IOException {
+        MemoryOwners owners = new MemoryOwners(file, of.search());
+        PinWatch watch = new PinWatch(space, new PinInspector(vmm, owners), of.policy());
+        watch.unserved = watch.inspector.unserved();
         watch.inspectNow();
         watch.thread.start();
         return watch;
@@ -174,8 +168,9 @@ public final class PinWatch implements Pins, AutoCloseable {
                     inspectNow();
                 }
                 // A pager may have waited for the inspection.
-                if (!closed && System.nanoTime() - othersDueNanos >= 0) {
-                    lookForOthers();
+                if (!closed) {
+                    inspector.lookForOthers();
+                    unserved = inspector.unserved();
                 }
             }
         } catch (RuntimeException e) {
@@ -189,18 +184,6 @@ public final class PinWatch implements Pins, AutoCloseable {
         } finally {
             inspector.close();
         }
-    }
-
-    private void lookForOthers() {
-        long begin = System.nanoTime();
-        inspector.lookForOthers();
-        lookedForOthers(begin);
-    }
-
-    private void lookedForOthers(long begin) {
-        unserved = inspector.unserved();
-        long end = System.nanoTime();
-        othersDueNanos = end + Math.max(OTHERS_NANOS, OTHERS_SHARE * (end - begin));
     }
 
     private void inspectNow() {

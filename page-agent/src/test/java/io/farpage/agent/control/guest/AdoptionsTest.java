@@ -13,6 +13,7 @@ import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.page.SpacePresence;
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.pins.PinWatches;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.Drops;
@@ -204,7 +205,7 @@ final class AdoptionsTest {
                             "vm",
                             MemoryFile.create("ram", BYTES).fd(),
                             self,
-                            new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO)));
+                            new PinWatches(new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO))));
             GuestRecord record = new GuestRecord(
                     "g",
                     KILLED,

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.control.keeper.Keeper;
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.pins.PinWatches;
 import io.farpage.agent.data.pager.page.GuestRegion;
 import io.farpage.agent.data.pager.page.KeptTable;
 import io.farpage.coordinator.model.AttachMode;
@@ -77,7 +78,7 @@ class KeptGuestTest {
                 self,
                 List.of(slice),
                 List.of(uffd),
-                Backing.start("vm", memory, self, new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO)));
+                Backing.start("vm", memory, self, new PinWatches(new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO))));
         GuestRecord record = record(self, Optional.empty(), vmm.slices());
         KeptGuest.create(agent, record, (int) ProcessFd.open(self).value(), Memory::mlock)
                 .hold(vmm);

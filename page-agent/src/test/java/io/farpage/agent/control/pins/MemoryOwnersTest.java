@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.control.pins.Finding.Kind;
 import io.farpage.linux.uffd.MemoryFile;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.StringReader;
 import java.lang.foreign.Arena;
@@ -13,20 +14,24 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** This process maps a file; the VMM is another one. */
 final class MemoryOwnersTest {
-    private static final String MARK = " 00:01 7 ";
+    private static final MappedFile FILE = new MappedFile(" 00:01 ", 7);
     private static final String READABLE = "7f0000000000-7f0000100000 r--s 00000000 00:01 7 /memfd:ram\n";
     private static final String WITHOUT_ACCESS = "7f0000000000-7f0000100000 ---s 00000000 00:01 7 /memfd:ram\n";
     private static final String OTHER = "7f0000200000-7f0000300000 rw-s 00000000 00:01 8 /memfd:other\n";
     private static final String PLAIN = "VmFlags: rd sh mr mw me ms sd\n";
     private static final String REGISTERED = "VmFlags: rd sh mr mw me ms um uw\n";
 
+    private final AtomicLong clock = new AtomicLong();
+    private final MappingSearch search = new MappingSearch(new File("/proc"), clock::get);
     private final int self = (int) ProcessHandle.current().pid();
 
     @SuppressWarnings("NullAway.Init") // set before each test
@@ -49,30 +54,31 @@ final class MemoryOwnersTest {
 
     @Test
     void shouldFindProcessThatMapsTheMemoryWithoutBeingServed() throws IOException {
-        MemoryOwners owners = new MemoryOwners(file.fd(), 0);
+        MemoryOwners owners = new MemoryOwners(file.fd(), search, 0);
         assertEquals(OptionalInt.empty(), unserved(owners, vmmPid()));
         try (Arena mapping = Arena.ofConfined()) {
             map(mapping);
             assertEquals(OptionalInt.of(self), unserved(owners, vmmPid()));
             assertEquals(OptionalInt.empty(), unserved(owners, self), "the VMM itself");
-            assertEquals(OptionalInt.empty(), unserved(new MemoryOwners(file.fd(), self), vmmPid()), "the agent");
+            assertEquals(
+                    OptionalInt.empty(), unserved(new MemoryOwners(file.fd(), search, self), vmmPid()), "the agent");
         }
         assertEquals(OptionalInt.empty(), unserved(owners, vmmPid()));
     }
 
     @Test
     void shouldSuspendEvictionWhileAnotherProcessMapsTheMemory() throws IOException {
-        try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), 0))) {
+        try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), search, 0))) {
             try (Arena mapping = Arena.ofConfined()) {
                 map(mapping);
-                inspector.lookForOthers();
+                lookForOthers(inspector);
                 assertTrue(inspector.unserved().isPresent());
                 Finding found = inspector.scan(1);
                 assertEquals(Kind.UNSERVED, found.kind());
                 assertTrue(found.mayPin());
                 assertTrue(found.detail().contains("process " + self + " maps the memory"), found::toString);
             }
-            inspector.lookForOthers();
+            lookForOthers(inspector);
             assertTrue(inspector.unserved().isEmpty());
             assertTrue(inspector.scan(2).isClear());
         }
@@ -83,7 +89,7 @@ final class MemoryOwnersTest {
     void shouldKnowUnservedProcessOnceInspectionBegins() throws IOException {
         try (Arena mapping = Arena.ofConfined()) {
             map(mapping);
-            try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), 0))) {
+            try (PinInspector inspector = new PinInspector(vmmPid(), new MemoryOwners(file.fd(), search, 0))) {
                 assertTrue(inspector.unserved().orElseThrow().contains("process " + self + " maps the memory"));
             }
         }
@@ -98,11 +104,16 @@ final class MemoryOwnersTest {
     }
 
     private static OptionalInt unserved(MemoryOwners owners, int vmm) {
-        return owners.unserved(owners.find(), vmm);
+        return owners.unserved(owners.now(), vmm);
     }
 
     private static boolean isServed(String smaps) throws IOException {
-        return MemoryOwners.isServed(new BufferedReader(new StringReader(smaps)), MARK);
+        return MemoryOwners.isServed(new BufferedReader(new StringReader(smaps)), FILE);
+    }
+
+    private void lookForOthers(PinInspector inspector) {
+        clock.addAndGet(Duration.ofSeconds(5).toNanos());
+        inspector.lookForOthers();
     }
 
     private int vmmPid() {

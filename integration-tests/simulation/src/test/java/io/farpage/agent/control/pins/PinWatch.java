@@ -14,7 +14,7 @@ public final class PinWatch implements Pins, AutoCloseable {
 
     private PinWatch() {}
 
-    public static PinWatch start(String space, int vmm, int file, PinPolicy policy) {
+    static PinWatch start(String space, int vmm, int file, PinWatches of) {
         return new PinWatch();
     }
 

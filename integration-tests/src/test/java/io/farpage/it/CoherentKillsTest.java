@@ -28,11 +28,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -168,12 +170,6 @@ class CoherentKillsTest {
         return socket;
     }
 
-    private void touch(PagedRam ram) {
-        for (int i = 0; i < THREADS; i++) {
-            touchers.add(new Toucher(ram, touchers.size() + 1));
-        }
-    }
-
     /** Waits until every thread has gone on. */
     private void awaitProgress() {
         long[] before =
@@ -183,10 +179,21 @@ class CoherentKillsTest {
                         IntStream.range(0, before.length).allMatch(i -> touchers.get(i).operations > before[i] + 20));
     }
 
-    private void joinThreads() throws InterruptedException {
-        stopped = true;
-        for (Toucher toucher : touchers) {
-            assertTrue(toucher.thread.join(Deadlines.LONG), "a thread waits for a page for ever");
+    /** Threads that touch memory until this is closed, before the memory is unmapped. */
+    private final class Touching implements AutoCloseable {
+        Touching(PagedRam... rams) {
+            for (PagedRam ram : rams) {
+                for (int i = 0; i < THREADS; i++) {
+                    touchers.add(new Toucher(ram, touchers.size() + 1));
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            stopped = true;
+            await("no thread waits for a page for ever", Deadlines.LONG)
+                    .until(() -> touchers.stream().noneMatch(toucher -> toucher.thread.isAlive()));
         }
     }
 
@@ -249,9 +256,8 @@ class CoherentKillsTest {
         Guests a = new Guests(cluster, "a", "home");
         Guests b = new Guests(cluster, "b", "home");
         try (PagedRam one = join(a, "a");
-                PagedRam other = join(b, "b")) {
-            touch(one);
-            touch(other);
+                PagedRam other = join(b, "b");
+                Touching _ = new Touching(one, other)) {
             awaitProgress();
             for (int i = 0; i < failures; i++) {
                 fail(i % KINDS);
@@ -259,7 +265,6 @@ class CoherentKillsTest {
                     awaitProgress();
                 }
             }
-            joinThreads();
         }
         for (Guests each : List.of(a, b)) {
             JsonNode status = each.awaitEnded(SPACE);
@@ -286,6 +291,7 @@ class CoherentKillsTest {
 
     @Test
     @Tag("soak")
+    @Timeout(value = 2, unit = TimeUnit.HOURS)
     void shouldShowNoOldValueInManyOperations() throws Exception {
         run(FAILURES, MANY_OPERATIONS / FAILURES);
     }
@@ -334,9 +340,8 @@ class CoherentKillsTest {
         AgentProcess holder = launchKept("holder", own);
         cluster.awaitAllLinks();
         try (PagedRam one = join(new Guests(cluster, "holder", "home"), "holder");
-                PagedRam other = join(new Guests(cluster, "b", "home"), "b")) {
-            touch(one);
-            touch(other);
+                PagedRam other = join(new Guests(cluster, "b", "home"), "b");
+                Touching _ = new Touching(one, other)) {
             awaitProgress();
             AgentProcess standby = cluster.launchAgent("holder", Objects.requireNonNull(settings.get("holder")));
             await("the standby is warm", Deadlines.LONG)
@@ -351,7 +356,6 @@ class CoherentKillsTest {
             await("the standby adopts the guest", Deadlines.LONG)
                     .until(() -> standby.process().err().contains("adopted, "));
             awaitProgress();
-            joinThreads();
         }
         assertEquals(
                 Optional.empty(), cluster.client().space(SPACE).orElseThrow().torn());
@@ -376,16 +380,14 @@ class CoherentKillsTest {
         Guests a = new Guests(cluster, "a", "spare");
         Guests b = new Guests(cluster, "b", "spare");
         try (PagedRam one = join(a, "a", TWO_HOMES);
-                PagedRam other = join(b, "b", TWO_HOMES)) {
-            touch(one);
-            touch(other);
+                PagedRam other = join(b, "b", TWO_HOMES);
+                Touching _ = new Touching(one, other)) {
             awaitProgress();
             cluster.process("unkept").process().kill();
             awaitProgress();
             assertEquals(List.of("spare"), homes());
             killAgent("spare");
             awaitProgress();
-            joinThreads();
         }
         for (Guests each : List.of(a, b)) {
             JsonNode status = each.awaitEnded(TWO_HOMES);

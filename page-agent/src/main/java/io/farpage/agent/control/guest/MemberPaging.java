@@ -152,7 +152,7 @@ final class MemberPaging implements Paging {
     @Override
     public void probe() {
         kept.ifPresent(KeptGuest::check);
-        host.run(member::probe);
+        host.probe(member::probe);
         var _ = backing.pins().inspect();
         Optional<String> pinned = backing.pins().pinned();
         if (!isPinned && pinned.isPresent()) {

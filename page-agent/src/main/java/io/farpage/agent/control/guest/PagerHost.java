@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -40,6 +41,8 @@ final class PagerHost {
 
     private final Map<Pager, Lent> lent = new ConcurrentHashMap<>();
     private final Drops drops;
+    /** When the shard was woken last to probe. */
+    private final AtomicLong probedNanos = new AtomicLong(System.nanoTime());
 
     /** What a pager has as long as it exists. */
     private record Lent(Fetcher fetcher, Drops.Writer writer) {}
@@ -155,9 +158,17 @@ final class PagerHost {
         return removed;
     }
 
-    /** Makes the pager probe whether its VMM's address space still exists. */
-    void probe(Pager pager) {
-        shard.submit(new ShardCommand.Run(pager::probe));
+    /**
+     * Has the shard probe whether an address space still exists, within {@link Guest#PROBE_INTERVAL}. One guest of many
+     * wakes it for all: it would do little else otherwise.
+     */
+    void probe(Runnable probe) {
+        shard.shard().submit(new ShardCommand.Run(probe));
+        long now = System.nanoTime();
+        long last = probedNanos.get();
+        if (now - last >= Guest.PROBE_INTERVAL.toNanos() && probedNanos.compareAndSet(last, now)) {
+            shard.wake();
+        }
     }
 
     /**

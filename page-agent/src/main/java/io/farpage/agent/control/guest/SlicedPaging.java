@@ -288,7 +288,7 @@ final class SlicedPaging implements Paging {
         }
         synchronized (shares) {
             if (pagers.size() == 1 || shares.isUnlimited()) {
-                pagers.forEach(one -> one.host().probe(one.pager()));
+                pagers.forEach(one -> one.host().probe(one.pager()::probe));
                 return;
             }
             try {

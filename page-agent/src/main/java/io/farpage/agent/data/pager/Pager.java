@@ -438,6 +438,18 @@ public final class Pager implements DutyCycle {
         return done || (quiet && !isUrgentDone && broken == null && !needsPolling());
     }
 
+    /** Homes of mirrored pages are judged by time, and a child has a descriptor of its own. */
+    @Override
+    public boolean isAtRest() {
+        return isQuiescent()
+                && !transfers.hasDone()
+                && !waitsForTime()
+                && children.isEmpty()
+                && (freeze == null || !freeze.isOn())
+                && !homes.isMirrored()
+                && !mirrors.isUnsettled();
+    }
+
     @Override
     public void slept() {
         emptied = false;

@@ -40,6 +40,15 @@ public interface DutyCycle {
         return false;
     }
 
+    /**
+     * Whether {@link #doWork()} would find no work unless {@link #fileDescriptor} is readable or the shard was woken.
+     * While a shard has many sources it leaves out those that rest, so that idle guests do not delay the faults of
+     * others. That is less than {@link #isQuiescent} asks for: a completion that has arrived ends the rest.
+     */
+    default boolean isAtRest() {
+        return false;
+    }
+
     /** The shard's thread has slept: {@link #fileDescriptor} may be readable. */
     default void slept() {}
 

@@ -289,7 +289,7 @@ public final class Fetcher {
     }
 
     /** Whether {@link #poll()} has completed slots to return. */
-    boolean hasDone() {
+    public boolean hasDone() {
         return doneCount > 0;
     }
 

@@ -222,8 +222,11 @@ public final class Shard {
         while (judges && !polledAll) {
             work += pollCompletions(0);
         }
-        work += runCommands();
-        work += messages.deliver();
+        int run = runCommands();
+        if (run > 0) {
+            sources.wake();
+        }
+        work += run + messages.deliver();
         work += sources.doUrgentWork();
         work += links.post();
         work += sources.doWork();
@@ -249,6 +252,11 @@ public final class Shard {
         silence.slept(atMostNanos);
         cyclesUntilClockRead = 0;
         sources.slept();
+    }
+
+    /** Any source may have work: the next duty cycle leaves none out. */
+    void wakeSources() {
+        sources.wake();
     }
 
     /** Whether a source cannot be woken through a file descriptor. */

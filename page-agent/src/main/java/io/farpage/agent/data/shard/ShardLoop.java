@@ -42,6 +42,9 @@ public final class ShardLoop implements AutoCloseable {
     private final PollSet pollSet = new PollSet(MAX_DESCRIPTORS);
     private final Errno errno = Errno.create();
     private volatile boolean asleep;
+    /** Whether a source may have work that no descriptor announces. */
+    private volatile boolean woken;
+
     private volatile boolean stopping;
     private volatile boolean clean;
     /** Whether the descriptors of sources have been polled since the latest duty cycle. */
@@ -82,6 +85,7 @@ public final class ShardLoop implements AutoCloseable {
 
     /** Wakes the shard's thread, because a source has work. Any thread. */
     public void wake() {
+        woken = true;
         if (asleep) {
             wakeFd.signal(Errno.create());
         }
@@ -165,6 +169,10 @@ public final class ShardLoop implements AutoCloseable {
             }
         }
         isPolled = false;
+        if (woken) {
+            woken = false;
+            shard.wakeSources();
+        }
         return shard.doWork(spins);
     }
 

@@ -23,6 +23,12 @@ final class Sources {
 
     private static final int NONE = -1;
 
+    /**
+     * None is left out for longer. A source that rests learns no later of what nothing announces, such as a new map of
+     * its space.
+     */
+    private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final List<DutyCycle> cycles = new ArrayList<>();
     private final LongSupplier clock;
     /** Where the next call of {@link #doWork} begins. */
@@ -31,12 +37,19 @@ final class Sources {
     private boolean isRoundOver;
     /** By source: its entry in the set that descriptors were added to last, or {@link #NONE}. */
     private int[] entries = new int[MANY];
+    /** By source: whether its descriptor was polled for this duty cycle, and is not readable. */
+    private boolean[] silent = new boolean[MANY];
     /** How many of {@link #entries} are valid. */
     private int added;
+    /** Whether this duty cycle leaves out sources that rest. */
+    private boolean leavesOut;
+    /** When the latest round that left none out was over, or began its last part. */
+    private long allRan;
 
     /** @param clock monotonic nanoseconds */
     Sources(LongSupplier clock) {
         this.clock = clock;
+        allRan = clock.getAsLong();
     }
 
     /** Adds a source, before those that are in the background if it is not. */
@@ -46,10 +59,21 @@ final class Sources {
             at--;
         }
         cycles.add(at, cycle);
+        wake();
     }
 
     void remove(DutyCycle cycle) {
         cycles.remove(cycle);
+        wake();
+    }
+
+    /** Any of them may have work: the next duty cycle leaves none out. */
+    void wake() {
+        leavesOut = false;
+    }
+
+    private boolean isLeftOut(int index) {
+        return leavesOut && silent[index] && cycles.get(index).isAtRest();
     }
 
     boolean isEmpty() {
@@ -60,6 +84,9 @@ final class Sources {
     int doUrgentWork() {
         int work = 0;
         for (int i = 0; i < cycles.size(); i++) {
+            if (isLeftOut(i)) {
+                continue;
+            }
             DutyCycle cycle = cycles.get(i);
             try {
                 work += cycle.doUrgentWork();
@@ -82,6 +109,9 @@ final class Sources {
         next = 0;
         isRoundOver = false;
         for (int i = from; i < cycles.size(); i++) {
+            if (isLeftOut(i)) {
+                continue;
+            }
             DutyCycle cycle = cycles.get(i);
             try {
                 work += cycle.doWork();
@@ -91,15 +121,21 @@ final class Sources {
             }
             if (i + 1 < cycles.size() && work > 0 && clock.getAsLong() - start >= BUDGET_NANOS) {
                 next = i + 1;
+                leavesOut = false;
                 return work;
             }
         }
+        if (!leavesOut) {
+            allRan = start;
+        }
+        leavesOut = false;
         isRoundOver = true;
         return from > 0 ? work + 1 : work;
     }
 
     /** A source has thrown. It may have removed itself, so no index of one is valid any longer. */
     private void failed(DutyCycle cycle, Throwable cause) {
+        leavesOut = false;
         if (!outlives(cycle, cause)) {
             cycles.remove(cycle);
         }
@@ -168,7 +204,10 @@ final class Sources {
 
     /** Adds the descriptors that sources wait for. */
     void addDescriptors(PollSet to) {
-        entries = entries.length < cycles.size() ? new int[2 * cycles.size()] : entries;
+        if (entries.length < cycles.size()) {
+            entries = new int[2 * cycles.size()];
+            silent = new boolean[2 * cycles.size()];
+        }
         added = cycles.size();
         for (int i = 0; i < added; i++) {
             int fd = cycles.get(i).fileDescriptor();
@@ -178,12 +217,16 @@ final class Sources {
 
     /** Tells each source about its descriptor, in a set that was waited on since {@link #addDescriptors}. */
     void polled(PollSet set) {
-        for (int i = 0; i < added && added == cycles.size(); i++) {
+        boolean isOfThese = added == cycles.size();
+        for (int i = 0; i < added && isOfThese; i++) {
+            silent[i] = entries[i] != NONE && set.ready(entries[i]) == 0;
             if (entries[i] != NONE) {
-                cycles.get(i).polled(set.ready(entries[i]) != 0);
+                cycles.get(i).polled(!silent[i]);
             }
         }
         added = 0;
+        // The rest of a round of all is one of all.
+        leavesOut = isOfThese && cycles.size() > 1 && next == 0 && clock.getAsLong() - allRan < REST_NANOS;
     }
 
     /** Whether some wait for descriptors. */

@@ -148,4 +148,120 @@ class SourcesTest {
         sources.doWork();
         assertEquals(List.of("a", "a"), done);
     }
+
+    /** A source that has work when its descriptor is readable, and logs when it is asked. */
+    private final class Guest implements DutyCycle, AutoCloseable {
+        private final EventFd descriptor = new EventFd();
+        private final String name;
+        private boolean isAtRest = true;
+        private long nanos;
+
+        Guest(String name) {
+            this.name = name;
+            sources.add(this);
+        }
+
+        @Override
+        public int doUrgentWork() {
+            done.add("urgent " + name);
+            return 0;
+        }
+
+        @Override
+        public int doWork() {
+            done.add(name);
+            now += nanos;
+            return nanos > 0 ? 1 : 0;
+        }
+
+        @Override
+        public boolean isAtRest() {
+            return isAtRest;
+        }
+
+        @Override
+        public int fileDescriptor() {
+            return descriptor.fd();
+        }
+
+        @Override
+        public void close() {
+            descriptor.close();
+        }
+    }
+
+    /** What a cycle after a sleep runs. */
+    private List<String> afterPoll(Runnable meanwhile) {
+        PollSet set = new PollSet(8);
+        sources.addDescriptors(set);
+        set.await(0);
+        sources.polled(set);
+        meanwhile.run();
+        done.clear();
+        sources.doUrgentWork();
+        sources.doWork();
+        return List.copyOf(done);
+    }
+
+    @Test
+    void shouldLeaveOutSourcesThatRest() {
+        try (Guest a = new Guest("a");
+                Guest b = new Guest("b");
+                Guest c = new Guest("c")) {
+            assertEquals(List.of(), afterPoll(() -> {}));
+            b.descriptor.signal(Errno.ofThread());
+            assertEquals(List.of("urgent b", "b"), afterPoll(() -> {}));
+            c.isAtRest = false;
+            assertEquals(List.of("urgent b", "urgent c", "b", "c"), afterPoll(() -> {}));
+            assertEquals(List.of("urgent b", "b"), afterPoll(() -> c.isAtRest = true));
+            done.clear();
+            sources.doWork();
+            assertEquals(List.of("a", "b", "c"), done, "no descriptor was polled for this cycle");
+            assertTrue(a.isAtRest);
+        }
+    }
+
+    @Test
+    void shouldLeaveNoneOutOnceWoken() {
+        try (Guest _ = new Guest("a");
+                Guest _ = new Guest("b")) {
+            assertEquals(List.of("urgent a", "urgent b", "a", "b"), afterPoll(sources::wake));
+        }
+    }
+
+    @Test
+    void shouldLeaveNoneOutForLongerThanATenthOfASecond() {
+        try (Guest _ = new Guest("a");
+                Guest _ = new Guest("b")) {
+            now += TimeUnit.MILLISECONDS.toNanos(100) - 1;
+            assertEquals(List.of(), afterPoll(() -> {}));
+            now++;
+            assertEquals(List.of("urgent a", "urgent b", "a", "b"), afterPoll(() -> {}));
+            assertEquals(List.of(), afterPoll(() -> {}));
+        }
+    }
+
+    /** The budget may end a cycle of all before it has reached the source for which the shard was woken. */
+    @Test
+    void shouldLeaveNoneOutOfTheRestOfARoundOfAll() {
+        try (Guest a = new Guest("a");
+                Guest _ = new Guest("b");
+                Guest _ = new Guest("c")) {
+            a.nanos = LONG;
+            assertEquals(List.of("urgent a", "urgent b", "urgent c", "a"), afterPoll(sources::wake));
+            assertEquals(List.of("urgent a", "urgent b", "urgent c", "b", "c"), afterPoll(() -> {}));
+            assertEquals(List.of(), afterPoll(() -> {}));
+        }
+    }
+
+    @Test
+    void shouldNotTakeOneSourceForAnotherOnceOneWasRemoved() {
+        try (Guest a = new Guest("a");
+                Guest b = new Guest("b");
+                Guest c = new Guest("c")) {
+            c.descriptor.signal(Errno.ofThread());
+            assertEquals(List.of("urgent b", "urgent c", "b", "c"), afterPoll(() -> sources.remove(a)));
+            assertTrue(b.isAtRest);
+        }
+    }
 }

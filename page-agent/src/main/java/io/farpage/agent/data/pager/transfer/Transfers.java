@@ -51,6 +51,11 @@ public final class Transfers {
         return fetcher.inUse();
     }
 
+    /** Whether {@link #poll} has one. */
+    public boolean hasDone() {
+        return fetcher.hasDone();
+    }
+
     /** Whether a WRITE is under way or has not ended. */
     public boolean isAnyWrite() {
         for (Transfer each : all) {

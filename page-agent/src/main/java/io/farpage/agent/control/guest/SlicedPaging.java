@@ -61,6 +61,12 @@ final class SlicedPaging implements Paging {
     /** What the homes have, if the guest's memory is only a part of the space. */
     private final Optional<PresenceMap> outside;
 
+    /**
+     * Completes with the last pager. The only one of its kind, since each would stay with the pagers for as long as
+     * they run.
+     */
+    private final CompletableFuture<Void> ended;
+
     /** Guarded by itself. */
     private final LocalShares shares;
 
@@ -133,6 +139,8 @@ final class SlicedPaging implements Paging {
             if (backing != null) {
                 backing.pins().onInspected(this::wake);
             }
+            ended = CompletableFuture.allOf(
+                    pagers.stream().map(SlicePager::ended).toArray(CompletableFuture<?>[]::new));
             parking.adopt();
         } catch (RuntimeException | HandoffException | OutOfMemoryError e) {
             for (SlicePager one : pagers) {
@@ -236,13 +244,19 @@ final class SlicedPaging implements Paging {
 
     @Override
     public PagerEnd await(Duration time) throws InterruptedException, TimeoutException {
-        CompletableFuture<?>[] all = pagers.stream().map(SlicePager::ended).toArray(CompletableFuture<?>[]::new);
         try {
-            CompletableFuture.allOf(all).get(time.toMillis(), TimeUnit.MILLISECONDS);
+            ended.get(time.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         }
         return end();
+    }
+
+    /** What waits for the ends of pagers. */
+    int waiting() {
+        return pagers.stream()
+                .mapToInt(one -> one.ended().getNumberOfDependents())
+                .sum();
     }
 
     @Override

@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -132,6 +133,19 @@ final class SlicedPagingTest {
         assertThrows(RuntimeException.class, () -> guest(1, () -> map), "the second slice has no userfaultfd");
         assertEquals(0, loop.shard().doWork(), "a pager begins on descriptors that the caller has closed");
         files.forEach(EventFd::close);
+    }
+
+    /** A guest that runs for days is waited for millions of times. */
+    @Test
+    void shouldLeaveNothingBehindWhenWaitForEndIsOver() throws HandoffException {
+        SlicedPaging guest = guest(2, () -> map);
+        int before = guest.waiting();
+        for (int i = 0; i < 100; i++) {
+            assertThrows(TimeoutException.class, () -> guest.await(Duration.ZERO));
+        }
+        assertEquals(before, guest.waiting());
+        guest.start();
+        guest.close();
     }
 
     @Test

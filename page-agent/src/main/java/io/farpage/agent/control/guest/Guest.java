@@ -348,7 +348,7 @@ final class Guest {
                     }
                     if (clock.getAsLong() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = clock.getAsLong();
-                        listener.heat(use.map(), served.heat());
+                        reportHeat(served.heat());
                         served.giveRoomBack(use);
                         parkIfIdle(served);
                     }
@@ -366,6 +366,13 @@ final class Guest {
             served.close();
         }
         return new PagerEnd("the agent is shutting down while its VMM runs; the VMM will stall", false);
+    }
+
+    /** A report takes nothing back, so idle guests, of whom there may be hundreds, send none. */
+    private void reportHeat(HeatReport heat) {
+        if (!heat.ranges().isEmpty()) {
+            listener.heat(use.map(), heat);
+        }
     }
 
     private void parkIfIdle(Paging served) {

@@ -64,9 +64,6 @@ final class GuestEvents implements Guest.Listener {
 
     @Override
     public void heat(SpaceMap map, HeatReport heat) {
-        if (heat.ranges().isEmpty()) {
-            return; // a report takes nothing back, and hundreds of idle guests would each send one
-        }
         try {
             coordinator.reportHeat(Long.toString(map.id()), heat);
         } catch (CoordinatorException e) {

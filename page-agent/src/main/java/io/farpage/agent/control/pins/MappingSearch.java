@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
@@ -31,7 +32,7 @@ public final class MappingSearch {
     private final ReentrantLock lock = new ReentrantLock();
     private byte[] text = new byte[64 << 10];
     /** Passes that have begun. Written under the lock. */
-    private volatile long begun;
+    private final AtomicLong begun = new AtomicLong();
     /** When the next pass is due that nothing waits for. Written under the lock. */
     private volatile long dueNanos;
 
@@ -59,7 +60,7 @@ public final class MappingSearch {
 
     /** Passes that were made so far. */
     long passes() {
-        return begun;
+        return begun.get();
     }
 
     /** Threads that wait for a pass of another one. */
@@ -82,11 +83,11 @@ public final class MappingSearch {
 
         /** The processes that map the file, without those that this user may not inspect: of a pass that begins now. */
         Set<Integer> now() {
-            long next = begun + 1;
+            long next = begun.get() + 1;
             lock.lock();
             try {
                 // Another thread may have made that pass while this one waited for the lock.
-                if (begun < next) {
+                if (begun.get() < next) {
                     pass();
                 }
                 return owners;
@@ -117,7 +118,7 @@ public final class MappingSearch {
 
     private void pass() {
         long began = clock.getAsLong();
-        begun++;
+        begun.incrementAndGet();
         Set<Watched> wanted = Set.copyOf(all);
         Map<MappedFile, Set<Integer>> owners = new HashMap<>();
         Set<String> devices = new TreeSet<>();

@@ -409,6 +409,16 @@ final class GuestTest {
     }
 
     @Test
+    void shouldReportNoHeatWhileNoPageIsAskedFor() {
+        handOff();
+        paging.warm = List.of();
+        pass(3, () -> {});
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertFalse(events.contains("heat"), events.toString());
+    }
+
+    @Test
     void shouldCountItsPagesOnItsThreadOnceForEachRequest() {
         handOff();
         paging.script.add(() -> {
@@ -526,6 +536,7 @@ final class GuestTest {
     }
 
     private final class ScriptedPaging implements Paging {
+        private List<HeatReport.Range> warm = List.of(new HeatReport.Range(0, 512, 1));
         final Deque<Answer> script = new ArrayDeque<>();
         boolean evictable = true;
         boolean hasEnded = true;
@@ -641,7 +652,7 @@ final class GuestTest {
 
         @Override
         public HeatReport heat() {
-            return new HeatReport(List.of());
+            return new HeatReport(warm);
         }
 
         @Override

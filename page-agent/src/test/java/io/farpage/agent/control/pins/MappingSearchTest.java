@@ -1,8 +1,8 @@
 package io.farpage.agent.control.pins;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,11 +17,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The processes are directories of files that look like those of proc(5). */
-@Timeout(30)
 final class MappingSearchTest {
     private static final MappedFile RAM = new MappedFile(" 00:01 ", 7);
     private static final MappedFile OTHER_RAM = new MappedFile(" 00:01 ", 71);
@@ -103,7 +101,7 @@ final class MappingSearchTest {
             List<Future<Set<Integer>>> others = Stream.generate(() -> threads.submit((Callable<Set<Integer>>) ram::now))
                     .limit(5)
                     .toList();
-            await().until(() -> search.waiting() == others.size());
+            Deadlines.await("the others wait", Deadlines.LONG).until(() -> search.waiting() == others.size());
             slow.end();
             var _ = first.get();
             for (Future<Set<Integer>> other : others) {

@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -30,6 +31,9 @@ import java.util.function.Supplier;
 final class PagerHost {
     /** How long a shard may take to execute a command. */
     static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    /** How often a shard is woken to probe, at most. A guest asks as often. */
+    private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final int number;
     private final LocalNode node;
@@ -159,14 +163,14 @@ final class PagerHost {
     }
 
     /**
-     * Has the shard probe whether an address space still exists, within {@link Guest#PROBE_INTERVAL}. One guest of many
-     * wakes it for all: it would do little else otherwise.
+     * Has the shard probe whether an address space still exists, at the latest when a guest asks for the next probe. One
+     * guest of many wakes it for all: it would do little else otherwise.
      */
     void probe(Runnable probe) {
         shard.shard().submit(new ShardCommand.Run(probe));
         long now = System.nanoTime();
         long last = probedNanos.get();
-        if (now - last >= Guest.PROBE_INTERVAL.toNanos() && probedNanos.compareAndSet(last, now)) {
+        if (now - last >= PROBE_NANOS && probedNanos.compareAndSet(last, now)) {
             shard.wake();
         }
     }

@@ -163,8 +163,8 @@ final class PagerHost {
     }
 
     /**
-     * Has the shard probe whether an address space still exists, at the latest when a guest asks for the next probe. One
-     * guest of many wakes it for all: it would do little else otherwise.
+     * Has the shard probe whether an address space still exists, at the latest when a guest asks for the next probe. A
+     * single guest of many wakes it for all: it would do little else otherwise.
      */
     void probe(Runnable probe) {
         shard.shard().submit(new ShardCommand.Run(probe));

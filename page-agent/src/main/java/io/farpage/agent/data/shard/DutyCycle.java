@@ -42,8 +42,8 @@ public interface DutyCycle {
 
     /**
      * Whether {@link #doWork()} would find no work unless {@link #fileDescriptor} is readable or the shard was woken.
-     * While a shard has many sources it leaves out those that rest, so that idle guests do not delay the faults of
-     * others. That is less than {@link #isQuiescent} asks for: a completion that has arrived ends the rest.
+     * A shard of several sources leaves out those that rest, so that idle guests do not delay the faults of others.
+     * One that {@link #isQuiescent} does not rest once a transfer of it has completed.
      */
     default boolean isAtRest() {
         return false;

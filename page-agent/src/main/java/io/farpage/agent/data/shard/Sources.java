@@ -43,7 +43,9 @@ final class Sources {
     private int added;
     /** Whether this duty cycle leaves out sources that rest. */
     private boolean leavesOut;
-    /** When the latest round that left none out was over, or began its last part. */
+    /** Whether no part of this round has left out any. */
+    private boolean isRoundOfAll;
+    /** When the last part of the latest round of all began. */
     private long allRan;
 
     /** @param clock monotonic nanoseconds */
@@ -106,6 +108,7 @@ final class Sources {
         int work = 0;
         long start = cycles.size() > 1 ? clock.getAsLong() : 0;
         int from = next < cycles.size() ? next : 0;
+        isRoundOfAll = (from == 0 || isRoundOfAll) && !leavesOut;
         next = 0;
         isRoundOver = false;
         for (int i = from; i < cycles.size(); i++) {
@@ -125,7 +128,7 @@ final class Sources {
                 return work;
             }
         }
-        if (!leavesOut) {
+        if (isRoundOfAll) {
             allRan = start;
         }
         leavesOut = false;

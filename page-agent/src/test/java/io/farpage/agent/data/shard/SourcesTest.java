@@ -254,6 +254,23 @@ class SourcesTest {
         }
     }
 
+    /** A guest that uses the budget up in each cycle does not keep those before it from their turn. */
+    @Test
+    void shouldRunThoseThatRestAlthoughOneUsesTheBudgetUp() {
+        try (Guest a = new Guest("a");
+                Guest busy = new Guest("busy");
+                Guest _ = new Guest("c")) {
+            busy.isAtRest = false;
+            busy.nanos = LONG;
+            List<String> all = new ArrayList<>();
+            for (int i = 0; i < 1_000 && !all.contains("a"); i++) {
+                all.addAll(afterPoll(() -> now += LONG));
+            }
+            assertTrue(all.contains("a"), "left out for longer than a tenth of a second");
+            assertTrue(a.isAtRest);
+        }
+    }
+
     @Test
     void shouldNotTakeOneSourceForAnotherOnceOneWasRemoved() {
         try (Guest a = new Guest("a");

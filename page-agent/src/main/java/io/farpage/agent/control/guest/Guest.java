@@ -368,7 +368,7 @@ final class Guest {
         return new PagerEnd("the agent is shutting down while its VMM runs; the VMM will stall", false);
     }
 
-    /** A report takes nothing back, so idle guests, of whom there may be hundreds, send none. */
+    /** An empty report would change nothing at the coordinator, so an idle guest sends none. */
     private void reportHeat(HeatReport heat) {
         if (!heat.ranges().isEmpty()) {
             listener.heat(use.map(), heat);

@@ -163,8 +163,8 @@ final class PagerHost {
     }
 
     /**
-     * Has the shard probe whether an address space still exists, at the latest when a guest asks for the next probe. A
-     * single guest of many wakes it for all: it would do little else otherwise.
+     * Queues a probe whether an address space still exists. The shard is woken for probes five times a second at most,
+     * however many guests it has; a probe that comes in between runs with the next ones.
      */
     void probe(Runnable probe) {
         shard.shard().submit(new ShardCommand.Run(probe));

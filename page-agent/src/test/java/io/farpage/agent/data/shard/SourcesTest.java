@@ -21,9 +21,9 @@ class SourcesTest {
     private long now;
     private final Sources sources = new Sources(() -> now);
 
-    private final class Source implements DutyCycle {
+    private class Source implements DutyCycle {
         private final String name;
-        private final long nanos;
+        long nanos;
         private final boolean isBackground;
 
         Source(String name, long nanos, boolean isBackground) {
@@ -149,29 +149,13 @@ class SourcesTest {
         assertEquals(List.of("a", "a"), done);
     }
 
-    /** A source that has work when its descriptor is readable, and logs when it is asked. */
-    private final class Guest implements DutyCycle, AutoCloseable {
+    /** A source with a descriptor, which may rest. */
+    private final class Guest extends Source implements AutoCloseable {
         private final EventFd descriptor = new EventFd();
-        private final String name;
         private boolean isAtRest = true;
-        private long nanos;
 
         Guest(String name) {
-            this.name = name;
-            sources.add(this);
-        }
-
-        @Override
-        public int doUrgentWork() {
-            done.add("urgent " + name);
-            return 0;
-        }
-
-        @Override
-        public int doWork() {
-            done.add(name);
-            now += nanos;
-            return nanos > 0 ? 1 : 0;
+            super(name, 0, false);
         }
 
         @Override
